@@ -32,6 +32,13 @@ def subject_to_change(table_id: uuid.UUID) -> Subject:
     return subject
 
 
+def subject_to_read(table_id: uuid.UUID) -> Subject:
+    """The same for a command that only reads it by Spark. Raises CommandRefused as `subject_of` does, and `stops_spark`."""
+    subject = subject_of(table_id)
+    refuse_unopenable(subject)
+    return subject
+
+
 def refuse_unopenable(subject: Subject) -> None:
     """Raises CommandRefused `stops_spark` for a file of the log that Spark can't do without, as it lies there now; `unreadable`."""
     table = subject.table

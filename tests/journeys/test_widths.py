@@ -17,6 +17,7 @@ from tests.journeys.looks import sign_in
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("redis_server")]
 WIDTHS = (390, 768, 1280)
 NAME, TEXT = 64, 3_000  # characters without a break
+LONG_QUERY = 3_000  # an address has up to 4,094
 # The innermost part of the page without which it would fit; more than one of them, or a word that widens nothing alone: the outer one.
 WIDEST = """() => {
   const root = document.documentElement;
@@ -39,6 +40,8 @@ IS_WHOLE = "document.styleSheets.length > 0"  # and no part that a page swaps in
 STATES = (
     "/tables/?q=table", "/find/?q=table", "/tables/<uuid:table_id>/schema/?version=1", "/tables/<uuid:table_id>/compare/?from=0&to=2",
     "/tables/<uuid:table_id>/layout/?version=99", "/tables/<uuid:table_id>/history/?unfold=1", "/tables/<uuid:table_id>/commits/2/",
+    *(f"/tables/<uuid:table_id>/{page}={'w' * LONG_QUERY}" for page in ("delete/?predicate", "rows/?predicate", "schema/?version")),
+    "/tables/<uuid:table_id>/schema/?version=" + "9" * LONG_QUERY, "/find/?q=" + "w" * LONG_QUERY, "/tables/?q=" + "w" * LONG_QUERY,
     "/jobs/<uuid:failed_id>/", "/jobs/<uuid:succeeded_id>/", "/jobs/<uuid:running_id>/", "/jobs/?by=" + "w" * NAME,
 )  # fmt: skip
 

@@ -30,7 +30,7 @@ from jobs.targets.places import Place, check_claimed
 from jobs.targets.problems import problem_of_refused
 from jobs.targets.subject import Subject
 from jobs.targets.version_readers import running_vacuum
-from jobs.targets.writable import subject_to_change
+from jobs.targets.writable import subject_to_read
 from tables.models import Root, Table
 from tables.rules.locations import LocationError, resolve
 from tables.storage.store import StorageError
@@ -71,7 +71,7 @@ class CloneHandling(Handling[Clone]):
         """Raises Http404; Problem 400 `invalid`, 403 `forbidden`, `outside_roots`, 404 `not_found`, 409, 422."""
         table = source_for(actor, uuid.UUID(command.table))
         try:
-            subject = seen or subject_to_change(table.pk)
+            subject = seen or subject_to_read(table.pk)
             written = written_for(subject, command)
             place = target_for(actor, written)
             placed = replace(written, path=place.path)
@@ -83,7 +83,7 @@ class CloneHandling(Handling[Clone]):
     def preview(self, job: Job, measured: Measured) -> Found:
         """By the log; Spark also looks whether an older version's files are still there."""
         command = stored(Clone, job)
-        subject = subject_to_change(uuid.UUID(command.table))
+        subject = subject_to_read(uuid.UUID(command.table))
         check_claimed(command.source)
         values = predicted(subject, command)
         refusals: tuple[Refusal, ...] = ()
@@ -184,7 +184,7 @@ def _gone(found: Restorable) -> tuple[Refusal, ...]:
 def _by_log(job: Job) -> Drift:
     command, preview = stored(Clone, job), job.preview or {}
     check_claimed(command.source)  # the worker has checked the job's own place, the target
-    subject, version = subject_to_change(uuid.UUID(command.table)), command.version or 0
+    subject, version = subject_to_read(uuid.UUID(command.table)), command.version or 0
     if subject.metadata.id != preview.get("table_id"):
         return Drift(
             DriftVerdict.MOVED, subject.version, "The table at the source’s path isn’t the one that was previewed."

@@ -17,26 +17,35 @@ UNLISTED = "the protocol doesn’t list "
 _INVARIANTS = "delta.invariants"
 _IDENTITY = frozenset({"delta.identity.start", "delta.identity.step", "delta.identity.allowExplicitInsert"})
 _OF_TYPES = {"timestamp_ntz": "timestampNtz", "variant": "variantType"}
-_PREVIEWS = {"variantType": "variantType-preview", "typeWidening": "typeWidening-preview"}
-_REQUIRED = {
+_INSTEAD = {
+    "variantType": "variantType-preview",
+    "typeWidening": "typeWidening-preview",
+    "variantShredding-preview": "variantShredding",
+}
+REQUIRED = {
+    "clustering": ("domainMetadata",),
     "rowTracking": ("domainMetadata",),
     "icebergCompatV1": ("columnMapping",),
     "icebergCompatV2": ("columnMapping",),
-    "icebergCompatV3": ("columnMapping", "rowTracking", "domainMetadata"),
+    "icebergCompatV3": ("columnMapping", "rowTracking"),
+    "variantShredding": ("variantType",),
+    "coordinatedCommits-preview": ("inCommitTimestamp", "vacuumProtocolCheck"),
+    "catalogManaged": ("inCommitTimestamp", "vacuumProtocolCheck"),
+    "adaptiveMetadata-preview": ("catalogManaged", "columnMapping", "deletionVectors", "domainMetadata", "rowTracking"),
 }
+"""What else a feature takes, listed or switched on."""
 
 
 def unlisted_features(protocol: Protocol, metadata: Metadata) -> tuple[str, ...]:
-    """The features that the metadata switches on, with those that they require, and the protocol doesn't list; sorted.
+    """The features that the protocol doesn't list though the metadata switches them on, or another one requires them; sorted.
 
     None for a protocol whose versions list no features, and for a schema that can't be read.
     """
     if protocol.writer_features is None:
         return ()
     listed = frozenset(protocol.writer_features)
-    active = {name for name in _active(metadata) if _PREVIEWS.get(name) not in listed}
-    required = {other for name in active for other in _REQUIRED.get(name, ())}
-    return tuple(sorted((active | required) - listed))
+    active = {name for name in _active(metadata) if _INSTEAD.get(name) not in listed}
+    return tuple(sorted(_with_required(active | listed) - listed))
 
 
 def unlisted_reason(protocol: Protocol | None, metadata: Metadata | None) -> str | None:
@@ -44,7 +53,16 @@ def unlisted_reason(protocol: Protocol | None, metadata: Metadata | None) -> str
     names = () if protocol is None or metadata is None else unlisted_features(protocol, metadata)
     if not names:
         return None
-    return f"{UNLISTED}{', '.join(names)}, which the table’s schema or properties switch on"
+    return f"{UNLISTED}{', '.join(names)}, which the table’s schema, properties or other features ask for"
+
+
+def _with_required(names: frozenset[str] | set[str]) -> set[str]:
+    found, waiting = set[str](), list(names)
+    while waiting:
+        if (name := waiting.pop()) not in found:
+            found.add(name)
+            waiting += REQUIRED.get(name, ())
+    return found
 
 
 def _active(metadata: Metadata) -> Iterator[str]:

@@ -131,8 +131,7 @@ def test_levee_names_the_features_that_delta_misses(spark: SparkSession, tmp_pat
 
 
 def test_once_another_engine_has_added_the_features_delta_opens_the_table(spark: SparkSession, tmp_path: Path) -> None:
-    path = written(tmp_path / "t", field(kind="timestamp_ntz", nullable=False), {}, LISTS[0])
-    assert by_delta(spark, path) == {"invariants", "timestampNtz"}
-    features = [TableFeatures.Invariants, TableFeatures.TimestampWithoutTimezone]
-    DeltaTable(str(path)).alter.add_feature(features, allow_protocol_versions_increase=True)
+    path = written(tmp_path / "t", field(nullable=False), {}, LISTS[0])
+    assert by_delta(spark, path) == {"invariants"}
+    DeltaTable(str(path)).alter.add_feature(TableFeatures.Invariants, allow_protocol_versions_increase=True)
     assert by_delta(spark, path) == set()

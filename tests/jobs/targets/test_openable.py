@@ -103,10 +103,11 @@ HARMS = [
 
 
 @pytest.mark.parametrize(("harm", "condition", "said"), HARMS)
-@pytest.mark.parametrize("command", ["delete", "restore", "optimize", "vacuum", "repair", "alter_schema"])
+@pytest.mark.parametrize("command", ["delete", "restore", "optimize", "vacuum", "repair", "alter_schema", "clone"])
 def test_a_change_is_refused_at_its_request(sales: Table, command: str, harm: Any, condition: str, said: str) -> None:
     name = harm(sales)
-    asked = {"command": command, "table": str(sales.pk), "reason": "r", **CHANGES[command]}
+    copy = {"target": f"{sales.root.uri}/copy", "kind": "shallow"}
+    asked = {"command": command, "table": str(sales.pk), "reason": "r", **CHANGES.get(command, copy)}
     answer = caller("operator").post("/jobs", asked)
     assert (answer.status_code, answer.json()["code"]) == (422, "stops_spark"), answer.json()
     assert answer.json()["engine"]["condition"] == condition

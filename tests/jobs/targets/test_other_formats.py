@@ -18,7 +18,7 @@ from tests.jobs import small_delta
 from tests.jobs.targets.test_writable import CHANGES
 
 ROWS: list[small_delta.Row] = [{"id": 1, "p": "DE"}, {"id": 2, "p": "FR"}]
-ASKED = {name: asked for name, asked in CHANGES.items() if name not in ("restore", "drop_feature", "clone")}
+ASKED = {name: asked for name, asked in CHANGES.items() if name not in ("restore", "drop_feature")}
 
 
 def table_of(root: Any, properties: dict[str, str]) -> Table:

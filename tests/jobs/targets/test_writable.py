@@ -37,7 +37,6 @@ CHANGES: dict[str, dict[str, Any]] = {
     "vacuum": {},
     "set_properties": {"set": {"team": "me"}, "unset": []},
     "drop_feature": {"feature": "somethingNew"},
-    "clone": {"target": "copy", "kind": "shallow"},
     "alter_schema": {"changes": [{"add_constraint": {"name": "small", "expression": "id < 100"}}]},
 }
 
@@ -60,14 +59,20 @@ def test_a_change_is_refused_at_its_request(
 ) -> None:
     table = of_protocol(sales, protocol)
     asked = {"command": command, "table": str(table.pk), "reason": "r", **CHANGES[command]}
-    if command == "clone":
-        asked["target"] = f"{table.root.uri}/copy"
     answer = caller("operator").post("/jobs", asked)
     assert (answer.status_code, answer.json()["code"]) == (422, "unsupported_protocol"), answer.json()
     assert answer.json()["engine"]["condition"] == condition
     named = "somethingNew" if protocol is UNKNOWN else f"writer {protocol['minWriterVersion']}"
     assert named in answer.json()["detail"]
     assert not Job.objects.exists()
+
+
+def test_a_clone_only_reads_its_source(sales: Table) -> None:
+    table = of_protocol(sales, UNKNOWN)
+    target = {"target": f"{table.root.uri}/copy", "kind": "shallow"}
+    asked = {"command": "clone", "table": str(table.pk), "reason": "r", **target}
+    answer = caller("operator").post("/jobs", asked)
+    assert answer.status_code == 201, answer.json()
 
 
 def test_the_preview_of_a_delete_and_its_page_say_so_while_the_table_is_read(sales: Table) -> None:

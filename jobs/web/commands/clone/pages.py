@@ -27,7 +27,7 @@ from jobs.policy.needs import needs_at
 from jobs.requests import asking
 from jobs.targets.problems import problem_of_refused
 from jobs.targets.subject import Subject
-from jobs.targets.writable import subject_to_change
+from jobs.targets.writable import subject_to_read
 from jobs.web.asked_table import SAID_ON_THE_PAGE, name_of
 from jobs.web.parts import Parts, on_table
 from jobs.web.prefilled import Values, again_at, filled_in
@@ -72,7 +72,7 @@ def clone(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
     """What the clone would hold; with the request's button, the job."""
     table = source_for(Actor.of(request), table_id)
     try:
-        subject = subject_to_change(table.pk)
+        subject = subject_to_read(table.pk)
     except CommandRefused as refused:
         problem = problem_of_refused(refused)
         context = {"table": table, "table_name": name_of(table), "problem": problem}

@@ -167,7 +167,7 @@ def test_a_live_file_whose_name_the_log_spells_otherwise_than_hadoop_stays(spark
     assert (result.operation, result.details["proven"]) == ("VACUUM END", True)
     assert (path / live).is_file()
     assert ids(path, version=version) == rows
-    assert ids_by_spark(spark, path, version=version) == rows
+    assert sorted(row.id for row in spark.read.format("delta").load(str(path)).select("id").collect()) == rows
 
 
 def test_without_the_class_delta_refuses_and_with_the_rest_of_its_plan_it_runs(spark, tmp_path, vacuum):

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from jobs.domain.delta.protocols import FEATURES
 from tables.deltalog.read.actions import Metadata, Protocol
-from tables.deltalog.rules.active_features import unlisted_features, unlisted_reason
+from tables.deltalog.rules.active_features import REQUIRED, unlisted_features, unlisted_reason
 
 NOT_NULL = {"name": "id", "type": "long", "nullable": False, "metadata": {}}
 PLAIN = NOT_NULL | {"nullable": True}
@@ -52,3 +53,9 @@ def test_of_what_is_unknown_nothing_is_said(protocol, found):
 def test_a_schema_that_can_not_be_read_has_none():
     odd = Metadata("id", None, None, "parquet", "{", (), {"delta.appendOnly": "true"}, None)
     assert unlisted_features(Protocol(1, 7, None, ()), odd) == ("appendOnly",)
+
+
+def test_what_features_require_is_the_same_to_log_and_commands():
+    assert {name: set(others) for name, others in REQUIRED.items()} == {
+        name: set(feature.requires) for name, feature in FEATURES.items() if feature.requires
+    }

@@ -1,0 +1,82 @@
+"""What was typed into a form is there again for who goes away and comes back; drawings of time begin at their newest end on a phone."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.utils import timezone
+from playwright.sync_api import BrowserContext, Page, expect
+
+from console.accounts.models import Person
+from tables.models import Commit, Table
+from tests import factories
+from tests.factories import lakes
+from tests.journeys.looks import sign_in
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+KEPT = "Object.keys(sessionStorage).filter(each => each.startsWith('levee-typed:')).length"
+
+
+@pytest.fixture
+def operator(transactional_db: None) -> Person:
+    return factories.person_with("operator")
+
+
+@pytest.fixture
+def table(tmp_path: Path, operator: Person) -> Table:
+    return lakes.log_alone(factories.RootFactory(uri=str(tmp_path)))
+
+
+@pytest.fixture
+def page(server: str, operator: Person, context: BrowserContext, faults: list[str]) -> Page:
+    sign_in(context, server, operator, "light")
+    return context.new_page()
+
+
+def test_a_form_is_as_it_was_left(server: str, page: Page, table: Table, faults: list[str]) -> None:
+    page.goto(f"{server}/tables/{table.pk}/delete/")
+    reason = page.get_by_label("Reason", exact=True)
+    reason.fill("Tenant 7 has left")
+    page.goto(f"{server}/tables/{table.pk}/optimize/")
+    page.get_by_label("Reason", exact=True).fill("many small files")
+    page.goto(f"{server}/help/")
+    page.go_back()
+    expect(page.get_by_label("Reason", exact=True)).to_have_value("many small files")
+    page.go_back()
+    expect(reason).to_have_value("Tenant 7 has left")
+    page.goto(f"{server}/tables/{table.pk}/delete/")
+    expect(reason).to_have_value("")  # who comes anew finds a new form
+    assert faults == []
+
+
+def test_it_is_nobody_else_s_and_goes_with_the_session(
+    server: str, page: Page, context: BrowserContext, table: Table, faults: list[str]
+) -> None:
+    page.goto(f"{server}/tables/{table.pk}/delete/")
+    page.get_by_label("Reason", exact=True).fill("Tenant 7 has left")
+    page.goto(f"{server}/help/")
+    assert page.evaluate(KEPT) == 1
+    sign_in(context, server, factories.person_with("operator"), "light")
+    page.go_back()
+    expect(page.get_by_label("Reason", exact=True)).to_have_value("")
+    page.goto(f"{server}/sign-out/")
+    page.get_by_role("button", name="Sign out", exact=True).last.click()
+    expect(page).to_have_url(f"{server}/sign-in/")
+    assert page.evaluate(KEPT) == 0
+    assert faults == []
+
+
+def test_a_drawing_of_time_shows_its_newest_end_first(server: str, page: Page, table: Table) -> None:
+    now = timezone.now()
+    for version, days in ((0, 60), (1, 30), (2, 1)):
+        Commit.objects.filter(table=table, version=version).update(committed_at=now - timedelta(days=days))
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{server}/tables/{table.pk}/history/")
+    drawing = page.locator(".lv-scroll.lv-newest").first
+    expect(drawing).to_be_visible()
+    rest = "each => each.scrollWidth - each.clientWidth - each.scrollLeft"
+    page.wait_for_function("() => document.querySelector('.lv-scroll.lv-newest').scrollLeft > 0")
+    assert drawing.evaluate("each => each.scrollWidth > each.clientWidth")
+    assert drawing.evaluate(rest) <= 1
