@@ -11,8 +11,10 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from console.accounts.models import Person
 from tables.models import Commit, Table
+from tables.sync import table as syncing
 from tests import factories
 from tests.factories import lakes
+from tests.jobs import small_delta
 from tests.journeys.looks import sign_in
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -68,8 +70,12 @@ def test_it_is_nobody_else_s_and_goes_with_the_session(
     assert faults == []
 
 
-def test_a_drawing_of_time_shows_its_newest_end_first(server: str, page: Page, table: Table) -> None:
+def test_a_drawing_of_time_shows_its_newest_end_first(server: str, page: Page, tmp_path: Path) -> None:
     now = timezone.now()
+    table = lakes.sales_in(factories.RootFactory(name="another", uri=str(tmp_path / "another")))
+    for number in (91, 92):
+        small_delta.append(Path(table.path), [{"id": number, "p": "FR"}])
+    syncing.sync(table.pk)
     for version, days in ((0, 60), (1, 30), (2, 1)):
         Commit.objects.filter(table=table, version=version).update(committed_at=now - timedelta(days=days))
     page.set_viewport_size({"width": 390, "height": 844})
