@@ -13,8 +13,10 @@ from console.audit.actor import Actor
 from console.audit.services import record
 from console.base.errors import Problem
 from console.base.text.counted import counted
+from jobs.domain.policy import ANY
 from jobs.domain.states import OPEN
 from jobs.models import Job, PolicyRule, Stream
+from jobs.policy import protection
 from jobs.sample import files
 from jobs.sample.place import sample_root
 from jobs.streams import acts, runs
@@ -64,6 +66,7 @@ def remove(actor: Actor) -> RemovedLake:
         raise Problem(404, "not_found", "There is no sample lake here.")
     streams = list(_streams(root))
     _refuse_used(root, streams)
+    _refuse_protected(actor, root)
     _stop(actor, streams)
     with transaction.atomic():
         root = _held(root)
@@ -99,9 +102,24 @@ def _refuse_used(root: Root, streams: list[Stream]) -> None:
         )
         raise Problem(409, "in_use", text, jobs=jobs)
     if rules := _rules(root):
-        text = f"{rules:,} approval rule{' is' if rules == 1 else 's are'} on it. Remove what is on it first. Nothing was changed."
+        text = (
+            f"{counted(rules, 'approval rule')} {'is' if rules == 1 else 'are'} on it or its tables. Remove what is there first."
+            " Nothing was changed."
+        )
         raise Problem(409, "in_use", text, rules=rules)
     _refuse_inner(root)
+
+
+def _refuse_protected(actor: Actor, root: Root) -> None:
+    """A rule that lets no job change one of its tables lets nobody delete it either."""
+    if actor.person is None:
+        return
+    places = [root.uri, *Table.objects.filter(root=root, hidden_at=None).values_list("path", flat=True)]
+    for place, found in protection.at(places, actor.person.pk).items():
+        for each in found:
+            if each.command == ANY:
+                text = f"{place}: {each.text} No file was deleted. {each.remedy}"
+                raise Problem(409, protection.CODE, text, rule=str(each.rule))
 
 
 def _refuse_inner(root: Root) -> None:
@@ -148,4 +166,5 @@ def _inner(root: Root) -> list[Root]:
 
 
 def _rules(root: Root) -> int:
-    return PolicyRule.objects.filter(root=root, enabled=True, removed_at=None).count()
+    there = Q(root=root) | Q(table__root=root)
+    return PolicyRule.objects.filter(there, enabled=True, removed_at=None).count()

@@ -37,6 +37,7 @@ from tests import factories
 from tests.clients import confirmed_browser
 from tests.factories import lakes
 from tests.jobs.engine.foreign_logs import z85
+from tests.jobs.policy.test_protection import lift, protect
 
 pytestmark = pytest.mark.django_db
 
@@ -194,6 +195,29 @@ def test_an_open_job_stands_against_it(sample: Root, admin: Client) -> None:
     assert "Cancel it or wait for the end" in answer.content.decode()
     assert files_in(Path(sample.uri)) == before
     assert Root.objects.filter(pk=sample.pk).exists()
+
+
+@pytest.mark.parametrize("on", ["table", "everything", "root"])
+def test_what_a_rule_protects_is_not_deleted(sample: Root, admin: Client, on: str) -> None:
+    table = factories.table_in(sample, "ledger")
+    protect({"table": table, "root": sample, "everything": None}[on])
+    before = files_in(Path(sample.uri))
+    answer = admin.post(URL, {"name": sample.name})
+    assert answer.status_code == 409
+    assert ("“Ledger”" if on == "everything" else "1 approval rule is on it") in answer.content.decode()
+    assert files_in(Path(sample.uri)) == before
+    assert Root.objects.filter(pk=sample.pk).exists()
+
+
+def test_a_rule_on_one_of_its_tables_stands_against_it_and_one_about_vacuums_everywhere_does_not(
+    sample: Root, admin: Client
+) -> None:
+    protect(None, "vacuum")
+    rule = factories.PolicyRuleFactory(scope="table", table=factories.table_in(sample, "ledger"))
+    assert admin.post(URL, {"name": sample.name}).status_code == 409
+    lift(rule)
+    assert admin.post(URL, {"name": sample.name}).status_code == 302
+    assert not Root.objects.filter(pk=sample.pk).exists()
 
 
 def test_a_running_stream_is_stopped_and_its_round_awaited(sample: Root, admin: Client, ines: Person) -> None:
