@@ -47,7 +47,7 @@ if (person) {
   }
   window.addEventListener("pagehide", keep);
   document.addEventListener("submit", (event) => {
-    if (event.target.matches("form[action$='/sign-out/']")) {
+    if (event.target.matches("[data-sign-out]")) {
       window.removeEventListener("pagehide", keep);
       Object.keys(sessionStorage)
         .filter((each) => each.startsWith(PREFIX))

@@ -18,6 +18,7 @@ from console.audit.actor import Actor
 from console.audit.services import record
 from console.base.logs import log
 from console.base.timeouts import timing
+from jobs.commands.registry import kinds_of_several_commits
 from jobs.dispatcher.reconcile import WHO
 from jobs.dispatcher.stores import Stores
 from jobs.dispatcher.turns import RoundTurns
@@ -31,7 +32,7 @@ from tables.sync import log_access
 AT_ONCE = 1_000  # jobs of a store in a round
 COMMITS = 100  # of one job's table in a round
 SECONDS = 1.0  # of a round at one store
-_FIELDS = ("command", "location", "base_version", "finished_at", "digest", "table_id", "attempt", "state")
+_FIELDS = ("command", "location", "base_version", "finished_at", "digest", "table_id", "attempt", "state", "version")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +95,11 @@ class Search:
         return False
 
     def _since(self, job: Job) -> int:
+        known = [version for version in (job.base_version, job.version) if version is not None]
         seen = self._seen.get(job.pk)
         if seen and seen.mark == log_access.commit_mark(job.location, seen.version):
-            return seen.version
-        return -1 if job.base_version is None else job.base_version
+            known.append(seen.version)
+        return max(known, default=-1)
 
 
 find_late_commits = LateCommits()
@@ -105,11 +107,12 @@ find_late_commits = LateCommits()
 
 def _lost() -> QuerySet[Job]:
     """Jobs that ran and ended recently without a commit, however they ended if an attempt may be alive. Once Levee finds its commit, a
-    job has a version."""
+    job has a version; one that makes several has no result as long as only late ones were found, and the next may come."""
+    nothing = Q(version=None) | Q(command__in=kinds_of_several_commits(), result__isnull=True)
     given_up = Exists(Attempt.objects.filter(job=OuterRef("pk"), outcome=Attempt.UNPROVEN))
     return Job.objects.filter(
         Q(state__in=[State.STALE, State.FAILED, State.CANCELLED]) | Q(given_up, state__in=ENDED),
-        version=None,
+        nothing,
         finished_at__gt=Now() - timedelta(seconds=timing().late_commit),
         claimed_at__isnull=False,
     )
@@ -118,7 +121,7 @@ def _lost() -> QuerySet[Job]:
 def _late_commit(job: Job, result: Result) -> bool:
     text = f"Levee found a commit of this job after its end: version {result.version:,}. The table has changed."
     with transaction.atomic():
-        if not Job.objects.filter(pk=job.pk, version=None).update(version=result.version):
+        if not Job.objects.filter(pk=job.pk, version=job.version).update(version=result.version):
             return False  # another dispatcher was first
         record(
             Actor.system(WHO), Action.JOB_LATE_COMMIT, ObjectKind.JOB, job.pk, str(job),

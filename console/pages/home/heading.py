@@ -47,8 +47,8 @@ def heading_of(counts: JobCounts) -> str:
         (counts.errors, lambda n: f"{_many(n, 'table')} {'has' if n == 1 else 'have'} errors"),
         (counts.notices, lambda n: f"{_many(n, 'change')} of roles and rules to acknowledge"),
         (counts.waiting, lambda n: f"{_many(n, 'decision')} {'waits' if n == 1 else 'wait'} for you"),
-        (counts.stale, lambda n: f"{_many(n, 'table')} {'is' if n == 1 else 'are'} not in sync"),
         (counts.in_states(RUNS) + counts.in_states(WAIT_FOR_A_WORKER), lambda _: _jobs(counts)),
+        (counts.stale, lambda n: f"{_many(n, 'table')} {'is' if n == 1 else 'are'} not in sync"),
         (counts.warnings, lambda n: f"{_many(n, 'table')} {'has' if n == 1 else 'have'} warnings"),
         (counts.tables, lambda _: "Nothing needs you"),
     ]

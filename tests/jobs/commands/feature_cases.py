@@ -155,7 +155,7 @@ SPECIAL = [
     ),
     Case(
         "alter_schema", "identityColumns", "DELTA_IDENTITY_COLUMNS_ALTER_COLUMN_NOT_SUPPORTED",
-        _changed({"nullable": {"path": "i"}}), columns=(ID, TEXT, IDENTITY),
+        _changed({"nullable": {"path": "i"}}), more=["invariants"], columns=(ID, TEXT, IDENTITY),
     ),
     Case(
         "alter_schema", "clustering", "DELTA_UNSUPPORTED_DROP_CLUSTERING_COLUMN",
@@ -183,9 +183,11 @@ SPECIAL = [
     *(
         Case(
             "alter_schema", f"icebergCompatV{number}", f"{_VIOLATION}.UNSUPPORTED_DATA_TYPE",
-            _changed({"add": {"path": "z", "type": kind}}), NAMED | {_compat(number): "true"}, columns=columns,
+            _changed({"add": {"path": "z", "type": kind}}), NAMED | {_compat(number): "true"}, more, (ID, TEXT, *columns),
         )
-        for number, kind, columns in ((1, "array<int>", (ID, TEXT)), (2, "int", (ID, TEXT, VARIANT)), (3, "int", (ID, TEXT, VOID)))
+        for number, kind, columns, more in (
+            (1, "array<int>", (), ()), (2, "int", (VARIANT,), ("variantType",)), (3, "int", (VOID,), ()),
+        )
     ),
     Case(
         "alter_schema", "variantType", "DELTA_CLUSTERING_COLUMNS_DATATYPE_NOT_SUPPORTED",

@@ -5,6 +5,8 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from jobs.commands.optimize.rules import Optimize
+from jobs.commands.vacuum.rules import Vacuum
 from jobs.dispatcher import late_commits
 from jobs.dispatcher.late_commits import LateCommits
 from jobs.domain.states import State
@@ -64,6 +66,25 @@ def test_only_what_came_after_the_base_version_is_read_and_once(orders, olga, re
     assert read[4:] == [30]
     assert Job.objects.get().version == version == 30
     assert look() == 0
+
+
+@pytest.mark.parametrize(("command", "found"), [(Vacuum, [30, 32]), (Optimize, [30])])
+def test_of_a_run_with_several_commits_each_is_found(orders, olga, read, command, found):
+    """A vacuum that nobody could end may delete files for an hour between its two commits."""
+    commits(orders, 30)
+    now = timezone.now()
+    values = {"error": {"code": "x"}, "claimed_at": now, "finished_at": now}
+    job = factories.job_on(
+        orders, olga, command(str(orders.pk), path=orders.path), State.STALE, base_version=25, **values
+    )
+    look, seen = LateCommits(), []
+    for mark in (mark_of(job), "", mark_of(job), ""):
+        version = commits(orders, 1, mark)
+        if look():
+            seen.append(version)
+            assert Job.objects.get().version == version
+    assert seen == found
+    assert read.count(30) == 1
 
 
 def test_a_lost_run_is_looked_for_after_its_base_version(orders, olga, read):

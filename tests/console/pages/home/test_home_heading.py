@@ -23,7 +23,10 @@ EVERYTHING = JobCounts(
         (JobCounts(unexplained=12, waiting=1), "12 commits to acknowledge"),
         (JobCounts(waiting=1, jobs={"running": 3}), "One decision waits for you"),
         (JobCounts(waiting=2), "Two decisions wait for you"),
-        (JobCounts(stale=1, jobs={"running": 3}, tables=2), "One table is not in sync"),
+        (
+            JobCounts(stale=1, jobs={"running": 3}, tables=2),
+            "Three jobs are running",
+        ),  # one that is new was never in sync
         (JobCounts(warnings=1, jobs={"running": 3}, tables=2), "Three jobs are running"),
         (JobCounts(errors=2, warnings=3, notices=1, waiting=1, tables=4), "Two tables have errors"),
         (JobCounts(notices=1, waiting=3, tables=4), "One change of roles and rules to acknowledge"),
@@ -65,7 +68,7 @@ def test_a_failed_stream_comes_before_all_that_goes_well(redis_server):
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(
-    ("code", "heading"), [("files_missing", "One table has errors"), ("small_files", "One table has warnings")]
+    ("code", "heading"), [("files_missing", "One table has errors"), ("small_files", "Two tables are not in sync")]
 )
 def test_an_error_of_a_table_is_no_warning_and_leads_to_its_list(code, heading, redis_server):
     factories.TableFactory(name="orders", version=3, health_codes=[code])
