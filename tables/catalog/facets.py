@@ -135,10 +135,8 @@ def totals_for(person: Person, seen: int | None = None) -> Totals:
 
 
 def _as_totals(counts: Mapping[str, int], counted_at: datetime | None) -> Totals:
-    names = ("tables", "size_bytes", "warnings", "stale")
-    return Totals(
-        *(counts[name] for name in names), counts.get("errors", 0), counted_at
-    )  # none in counts of an earlier release
+    errors = counts.get("errors", 0)  # none in counts of an earlier release
+    return Totals(counts["tables"], counts["size_bytes"], counts["warnings"], counts["stale"], errors, counted_at)
 
 
 def _by(values: QuerySet[Table, Any]) -> Counter[str]:

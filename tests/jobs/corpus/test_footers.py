@@ -68,9 +68,12 @@ def test_a_footer_that_would_fill_the_memory_is_not_read_either(
 ) -> None:
     lengths: list[int] = []
     whole = Local.tail
-    monkeypatch.setattr(
-        Local, "tail", lambda self, path, length: (lengths.append(length), whole(self, path, length))[1]
-    )
+
+    def tail(self: Local, path: str, length: int) -> bytes:
+        lengths.append(length)
+        return whole(self, path, length)
+
+    monkeypatch.setattr(Local, "tail", tail)
     with (tmp_path / "a.parquet").open("wb") as file:
         file.write(b"PAR1")
         file.truncate(LARGEST + (1 << 20))  # sparse: it takes no room

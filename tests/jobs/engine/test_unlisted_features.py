@@ -22,13 +22,9 @@ NAMED = re.compile(r"not listed in protocol: (.+?)\.")
 Field = dict[str, Any]
 
 
-def field(name: str = "id", kind: Any = "long", *, nullable: bool = True, **metadata: Any) -> Field:
-    return {
-        "name": name,
-        "type": kind,
-        "nullable": nullable,
-        "metadata": {f"delta.{k}": v for k, v in metadata.items()},
-    }
+def field(name: str = "id", kind: Any = "long", *, nullable: bool = True, of: dict[str, Any] | None = None) -> Field:
+    metadata = {f"delta.{key}": value for key, value in (of or {}).items()}
+    return {"name": name, "type": kind, "nullable": nullable, "metadata": metadata}
 
 
 def struct(*fields: Field) -> Field:
@@ -41,19 +37,19 @@ def array(element: Any) -> Field:
 
 RULE = '{"expression": {"expression": "id > 1"}}'
 IDENTITY = {"identity.start": 1, "identity.step": 1, "identity.allowExplicitInsert": False}
-MAPPED = field(**{"columnMapping.id": 1, "columnMapping.physicalName": "id"})
+MAPPED = field(of={"columnMapping.id": 1, "columnMapping.physicalName": "id"})
 MAX = {"columnMapping.maxColumnId": "1"}
 CASES: dict[str, tuple[Field, dict[str, str]]] = {
     "nothing": (field(), {}),
     "not null": (field(nullable=False), {}),
     "not null in a struct": (field(kind=struct(field(nullable=False))), {}),
     "not null in an array": (field(kind=array(struct(field(nullable=False)))), {}),
-    "an invariant": (field(**{"invariants": RULE}), {}),
-    "generated": (struct(field("x"), field("g", generationExpression="x + 1")), {}),
-    "generated in a struct": (field(kind=struct(field("x"), field("g", generationExpression="1"))), {}),
-    "identity": (field(**IDENTITY), {}),
+    "an invariant": (field(of={"invariants": RULE}), {}),
+    "generated": (struct(field("x"), field("g", of={"generationExpression": "x + 1"})), {}),
+    "generated in a struct": (field(kind=struct(field("x"), field("g", of={"generationExpression": "1"}))), {}),
+    "identity": (field(of=IDENTITY), {}),
     "a default": ({**field(), "metadata": {"CURRENT_DEFAULT": "1", "EXISTS_DEFAULT": "1"}}, {}),
-    "widened": (field(typeChanges=[{"fromType": "integer", "toType": "long"}]), {}),
+    "widened": (field(of={"typeChanges": [{"fromType": "integer", "toType": "long"}]}), {}),
     "no zone": (field(kind="timestamp_ntz"), {}),
     "no zone in an array": (field(kind=array("timestamp_ntz")), {}),
     "variant": (field(kind="variant"), {}),
