@@ -1,12 +1,20 @@
 // What was typed into a form of the page is there again for whoever comes back to it: browsers keep nothing of pages that they may not
-// store. It stays in this tab and for this person alone, without secrets, until they sign out.
+// store. It stays in this tab and for this person alone, without secrets, until they sign out. What confirms something is typed each time,
+// and so is what the server answers with other fields: half of such a form would be another request.
 const person = document.getElementById("banners")?.dataset.person;
 const PREFIX = "levee-typed:";
 const key = `${PREFIX}${person}:${location.pathname}${location.search}`;
 const KEPT = ["text", "textarea", "number", "search", "date", "time", "datetime-local", "select-one", "checkbox", "radio"];
 const forms = () => [...document.querySelectorAll("#main form[method=post]")];
-const fields = (form) => [...form.elements].filter((field) => field.name && KEPT.includes(field.type));
+const asks = "[hx-get], [hx-post], [data-confirms]";
 const isTick = (field) => field.type === "checkbox" || field.type === "radio";
+
+// Those that are kept: of several texts with one name nobody could say later whose is which.
+function fields(form) {
+  const all = [...form.elements].filter((field) => field.name && KEPT.includes(field.type));
+  const isAlone = (field) => all.filter((each) => each.name === field.name).length === 1;
+  return all.filter((field) => (isTick(field) || isAlone(field)) && !field.closest(asks));
+}
 
 function changed(field) {
   if (isTick(field)) {
@@ -15,13 +23,20 @@ function changed(field) {
   return field.options ? [...field.options].some((each) => each.selected !== each.defaultSelected) : field.value !== field.defaultValue;
 }
 
+// One form of the page and no other: the page may have more or fewer of them later.
+const called = (form) => `${form.id} ${form.getAttribute("action") ?? ""}`;
+
 function keep() {
-  const typed = forms().map((form) =>
-    fields(form)
+  const typed = {};
+  for (const form of forms()) {
+    const own = fields(form)
       .filter(changed)
-      .map((field) => [field.name, isTick(field) ? field.value : null, isTick(field) ? field.checked : field.value]),
-  );
-  if (typed.some((each) => each.length)) {
+      .map((field) => [field.name, isTick(field) ? field.value : null, isTick(field) ? field.checked : field.value]);
+    if (own.length) {
+      typed[called(form)] = own;
+    }
+  }
+  if (Object.keys(typed).length) {
     sessionStorage.setItem(key, JSON.stringify(typed));
   } else {
     sessionStorage.removeItem(key);
@@ -43,7 +58,7 @@ if (person) {
   const kept = sessionStorage.getItem(key);
   if (kept && performance.getEntriesByType("navigation")[0]?.type === "back_forward") {
     const typed = JSON.parse(kept);
-    forms().forEach((form, index) => fill(form, typed[index] ?? []));
+    forms().forEach((form) => fill(form, typed[called(form)] ?? []));
   }
   window.addEventListener("pagehide", keep);
   document.addEventListener("submit", (event) => {

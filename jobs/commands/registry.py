@@ -378,11 +378,6 @@ def not_undone(job: Job) -> str:
     return row.handling.not_undone if row else f"A restore can’t undo {with_article(job.command)}."
 
 
-def kinds_of_several_commits() -> list[str]:
-    """The commands whose runs make several commits, one after the other."""
-    return [row.kind for row in ROWS.values() if row.handling.several_commits]
-
-
 def commits_several(job: Job) -> bool:
     """Whether a run of the job's command makes several commits, one after the other."""
     row = ROWS.get(job.command)

@@ -18,7 +18,7 @@ from console.audit.actor import Actor
 from console.audit.services import record
 from console.base.logs import log
 from console.base.timeouts import timing
-from jobs.commands.registry import kinds_of_several_commits
+from jobs.commands.registry import several_kinds
 from jobs.dispatcher.reconcile import WHO
 from jobs.dispatcher.stores import Stores
 from jobs.dispatcher.turns import RoundTurns
@@ -108,7 +108,7 @@ find_late_commits = LateCommits()
 def _lost() -> QuerySet[Job]:
     """Jobs that ran and ended recently without a commit, however they ended if an attempt may be alive. Once Levee finds its commit, a
     job has a version; one that makes several has no result as long as only late ones were found, and the next may come."""
-    nothing = Q(version=None) | Q(command__in=kinds_of_several_commits(), result__isnull=True)
+    nothing = Q(version=None) | Q(command__in=several_kinds(), result__isnull=True)
     given_up = Exists(Attempt.objects.filter(job=OuterRef("pk"), outcome=Attempt.UNPROVEN))
     return Job.objects.filter(
         Q(state__in=[State.STALE, State.FAILED, State.CANCELLED]) | Q(given_up, state__in=ENDED),

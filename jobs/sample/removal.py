@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
@@ -15,6 +16,7 @@ from console.base.errors import Problem
 from console.base.text.counted import counted
 from jobs.domain.policy import ANY
 from jobs.domain.states import OPEN
+from jobs.lifecycle.cancelling import require_person
 from jobs.models import Job, PolicyRule, Stream
 from jobs.policy import protection
 from jobs.sample import files
@@ -112,14 +114,10 @@ def _refuse_used(root: Root, streams: list[Stream]) -> None:
 
 def _refuse_protected(actor: Actor, root: Root) -> None:
     """A rule that lets no job change one of its tables lets nobody delete it either."""
-    if actor.person is None:
-        return
-    places = [root.uri, *Table.objects.filter(root=root, hidden_at=None).values_list("path", flat=True)]
-    for place, found in protection.at(places, actor.person.pk).items():
-        for each in found:
-            if each.command == ANY:
-                text = f"{place}: {each.text} No file was deleted. {each.remedy}"
-                raise Problem(409, protection.CODE, text, rule=str(each.rule))
+    places = [root.uri, *Table.objects.filter(root=root).values_list("path", flat=True)]
+    rules = chain.from_iterable(protection.at(places, require_person(actor).pk).values())
+    if found := next((rule for rule in rules if rule.command == ANY), None):
+        raise protection.problem_of(found, "No file was deleted.")
 
 
 def _refuse_inner(root: Root) -> None:

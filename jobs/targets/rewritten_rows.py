@@ -15,7 +15,7 @@ from tables.models import Commit
 def with_rows_changed(job: Job, result: Result) -> Result:
     """The result with `details.rows_changed`: by how many rows its commits made the table grow; None where files don't say.
 
-    The table was synced after the commits. One query.
+    As it is while the catalog doesn't have the commits yet. One query.
     """
     if result.version is None or result.no_op:
         return result
@@ -23,6 +23,8 @@ def with_rows_changed(job: Job, result: Result) -> Result:
     own = Q(version=result.version) | Q(job=job.pk, version__gte=first, version__lte=result.version)
     commits = Commit.objects.filter(own, table=job.table_id, incarnation=F("table__incarnation"))
     pairs = list(commits.values_list("rows_added", "rows_removed"))
+    if not pairs:
+        return result
     known = [added - removed for added, removed in pairs if added is not None and removed is not None]
-    grown = sum(known) if pairs and len(known) == len(pairs) else None
+    grown = sum(known) if len(known) == len(pairs) else None
     return replace(result, details={**result.details, ROWS_CHANGED: grown})

@@ -126,7 +126,7 @@ def seen_by(person: Person) -> int:
 
 
 def totals_for(person: Person, seen: int | None = None) -> Totals:
-    """The catalog in four numbers, as the person sees it. `seen` is `seen_by`, where that is known."""
+    """The catalog in numbers, as the person sees it. `seen` is `seen_by`, where that is known."""
     if (seen_by(person) if seen is None else seen) <= LIVE:
         live = _totals(visible_to(person).order_by())
         return _as_totals({name: value or 0 for name, value in live.items()}, None)

@@ -162,21 +162,23 @@ def _described(commit: Commit, before: Described) -> Iterator[str]:
 
 
 def _drops(before: Schema, after: Schema) -> bool:
-    """Whether a column of the earlier schema isn't in the later one: by the number that column mapping gave it, else by its name."""
-    numbers = set(_numbers(after))
-    if not numbers:
-        return bool(set(before.columns) - set(after.columns))
-    known = _numbers(before)
-    return bool(set(known) - numbers) or bool(set(before.columns) - set(known.values()) - set(after.columns))
+    """Whether a column of the earlier schema isn't in the later one: by the numbers where both are mapped, else by the names."""
+    numbers = _numbers(before)
+    if numbers and (later := _numbers(after)):
+        return bool(numbers - later)
+    return bool(set(before.columns) - set(after.columns))
 
 
-def _numbers(schema: Schema) -> dict[int, str]:
-    """The names of the mapped columns, nested ones dotted, by their numbers."""
+def _numbers(schema: Schema) -> set[int]:
+    """The numbers that column mapping gave the columns, nested ones too; none for a schema without mapping."""
     try:
-        found = walk(parse_schema(json.dumps(schema.struct)))
+        return {
+            column.mapping_id
+            for _, column in walk(parse_schema(json.dumps(schema.struct)))
+            if column.mapping_id is not None
+        }
     except SchemaError:
-        return {}
-    return {column.mapping_id: ".".join(path) for path, column in found if column.mapping_id is not None}
+        return set()
 
 
 def _texts(commit: Described) -> dict[str, str]:

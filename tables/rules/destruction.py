@@ -70,4 +70,4 @@ DESTRUCTIVE = Q(version__gt=0) & (
         | Q(operation_parameters__outputMode="Complete")
     )
 )
-"""`is_destructive` for the database; three indexes hold such commits alone."""
+"""`is_destructive` for the database; two indexes hold such commits alone."""

@@ -19,6 +19,13 @@ from tests.journeys.looks import sign_in
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 KEPT = "Object.keys(sessionStorage).filter(each => each.startsWith('levee-typed:')).length"
+# One that the page has no more when somebody comes back.
+ANOTHER_FORM = """() => {
+  const [form, field] = ["form", "textarea"].map((each) => document.createElement(each));
+  [form.method, form.id, field.name, field.value] = ["post", "another", "reason", "of another form"];
+  form.append(field);
+  document.querySelector("#main").prepend(form);
+}"""
 
 
 @pytest.fixture
@@ -50,6 +57,39 @@ def test_a_form_is_as_it_was_left(server: str, page: Page, table: Table, faults:
     expect(reason).to_have_value("Tenant 7 has left")
     page.goto(f"{server}/tables/{table.pk}/delete/")
     expect(reason).to_have_value("")  # who comes anew finds a new form
+    assert faults == []
+
+
+def test_a_condition_comes_back_whole_or_not_at_all(server: str, page: Page, table: Table, faults: list[str]) -> None:
+    """The page answers it with other fields while it is typed: a part of it would delete other rows."""
+    page.goto(f"{server}/tables/{table.pk}/delete/")
+    page.get_by_label("Reason", exact=True).fill("Tenant 7 has left")
+    condition = page.get_by_label("Condition as text")
+    with page.expect_response("**/delete/preview/"):
+        condition.fill("n > 5")
+    expect(page.locator("[aria-busy]")).to_have_count(0)
+    page.goto(f"{server}/help/")
+    page.go_back()
+    expect(page.get_by_label("Reason", exact=True)).to_have_value("Tenant 7 has left")
+    expect(condition).to_have_value("")
+    assert faults == []
+
+
+def test_what_confirms_is_typed_each_time_and_each_form_gets_its_own(
+    server: str, page: Page, tmp_path: Path, faults: list[str]
+) -> None:
+    table = lakes.sales_in(factories.RootFactory(uri=str(tmp_path)))
+    small_delta.append(Path(table.path), [{"id": 91, "p": "FR"}])
+    syncing.sync(table.pk)
+    page.goto(f"{server}/tables/{table.pk}/restore/?version=0")
+    page.get_by_label("Reason", exact=True).fill("as it was")
+    name = page.get_by_label("to confirm")
+    name.fill(table.name)
+    page.evaluate(ANOTHER_FORM)
+    page.goto(f"{server}/help/")
+    page.go_back()
+    expect(page.get_by_label("Reason", exact=True)).to_have_value("as it was")
+    expect(name).to_have_value("")
     assert faults == []
 
 

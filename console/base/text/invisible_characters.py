@@ -19,15 +19,18 @@ _UNSEEN = (
 )
 _BLANKS = r"\u1680\u2000-\u200a\u205f"  # which look like a space and are none
 # Joiners belong to the spelling of words and emoji, but not beside a Latin letter.
-_JOINED = r"[\u0600-\u1fff\u2070-\U0010ffff]"
+_JOINED = r"[\u0600-\u1fff\u2070-\u2fff\u3001-\U0010ffff]"
 _JOINERS = rf"(?<!{_JOINED})[\u200c\u200d]|[\u200c\u200d](?!{_JOINED})"
 # So do these: a space that doesn't break beside a number or a mark, the wide one beside wide letters, and the variant of a sign behind it.
-_WIDE, _MONGOLIAN, _MARKS = r"[\u2e80-\uff9f\uffa1-\uffef]", r"[\u1820-\u18aa]", r"[\d:;!?«»%€]"
-_SPACES = rf"(?<!{_MARKS})[\xa0\u202f](?!{_MARKS})|(?<!{_WIDE})\u3000(?!{_WIDE})"
-_VARIANTS = (
-    rf"(?<!{_MONGOLIAN})[\u180b-\u180d\u180f]|(?<![\d#*\xa9\xae])(?<!{_JOINED})[\ufe00-\ufe0f\U000e0100-\U000e01ef]"
+_WIDE, _MONGOLIAN, _MARKS = (
+    r"[\u2e80-\u2fff\u3001-\ufdff\ufe10-\uff9f\uffa1-\uffef]",
+    r"[\u1820-\u18aa]",
+    r"[\d:;!?«»%€]",
 )
-INVISIBLE = re.compile(rf"[{_CONTROLS}{_UNSEEN}{_BLANKS}]|\r(?!\n)|{_JOINERS}|{_SPACES}|{_VARIANTS}")
+_SPACES = rf"(?<!{_MARKS})[\xa0\u202f](?!{_MARKS})|(?<!{_WIDE})\u3000(?!{_WIDE})"
+_VARIANTS = rf"(?<!{_MONGOLIAN})[\u180b-\u180d\u180f]|(?<![\d#*\xa9\xae\u203c\u2049])(?<!{_JOINED})[\ufe00-\ufe0f\U000e0100-\U000e01ef]"
+# What stands first lets a page of plain letters be searched in a quarter of the time.
+INVISIBLE = re.compile(rf"(?![\t\n -~])(?:[{_CONTROLS}{_UNSEEN}{_BLANKS}]|\r(?!\n)|{_JOINERS}|{_SPACES}|{_VARIANTS})")
 
 _ATTRIBUTES = r"""(?:[^>"']|"[^"]*"|'[^']*')*"""
 _PIECES = re.compile(

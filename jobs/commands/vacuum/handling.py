@@ -83,10 +83,12 @@ class VacuumHandling(Handling[Vacuum]):
             return Drift(DriftVerdict.MOVED, None, str(refused))
 
     def unattended(self, preview: Mapping[str, Any]) -> str:
-        """Streams, requests and shallow clones that need what would go: a person weighs them, and they may be newer than a schedule."""
-        in_use = preview.get("in_use") or ()
-        takes_files = preview.get("files") != 0 or bool(preview.get("untracked_files"))
-        return " ".join([IN_USE, *in_use[:MOST_SAID]]) if in_use and takes_files else ""
+        """Streams, requests and shallow clones that need what would go: a person weighs them, and they may be newer than a schedule.
+
+        The preview of an earlier release has the undos among them, and asks a person for those as well.
+        """
+        in_use = preview.get("in_use", preview.get("needed_by")) or ()
+        return " ".join([IN_USE, *in_use[:MOST_SAID]]) if in_use and preview["files"] else ""
 
     def shortfall(self, job: Job, result: Result) -> Mapping[str, Any] | None:
         """A run without the commit of its end, or whose end says that it failed, has deleted only a part."""

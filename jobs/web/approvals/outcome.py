@@ -10,7 +10,7 @@ from console.accounts.roles import Permission
 from console.templatetags.levee import duration, number, size
 from jobs.commands.registry import compared, contradicted, not_undone
 from jobs.domain import comparison
-from jobs.domain.comparison import Line, Unit, Verdict
+from jobs.domain.comparison import ROWS_CHANGED, Line, Unit, Verdict
 from jobs.domain.results import Result
 from jobs.models import Job
 from jobs.targets.lineage import undoing
@@ -42,6 +42,7 @@ def outcome_of(person: Person, job: Job) -> dict[str, Any]:
     result = Result.from_json(job.result) if job.result else None
     lines = compared(job, result) if result else []
     undone = undoing(job)
+    wrong = contradicted(job, result) if result else []
     return {
         **request_of(job),
         "approvers": [d.person.name for d in decisions_of(job) if d.decision == "approve" and d.voided_at is None],
@@ -49,10 +50,10 @@ def outcome_of(person: Person, job: Job) -> dict[str, Any]:
         "counted": figures.outcome_of(job, result) if result else [],
         "lines": [shown(line) for line in lines if line.why != comparison.OUT_OF_LOG],
         "kept_out": [line.label.lower() for line in lines if line.why == comparison.OUT_OF_LOG],
-        "contradictions": [comparison.in_words(line) for line in contradicted(job, result)] if result else [],
+        "contradictions": [comparison.in_words(line) for line in wrong],
         "differing": len(comparison.differ(lines)),
         "may_undo": job.version is not None and not undone and not not_undone(job) and _may_ask(person, job),
-        "back_to": result.read_version if result and not_undone(job) else None,
+        "back_to": result.read_version if result and any(line.name == ROWS_CHANGED for line in wrong) else None,
         "undone": undone,
         "not_undone": not_undone(job) if job.version is not None else "",
         "undone_by": _undone_by(job),

@@ -25,6 +25,7 @@ from tables.deltalog.read.parsing import commit_actions
 from tables.deltalog.read.problems import LogProblem, ProblemCode, Problems
 from tables.deltalog.read.times import Clock
 from tables.deltalog.read.usual_adds import BareAdds
+from tables.deltalog.read.vector_files import is_vector_file
 from tables.storage.store import Chunks, Entry
 
 
@@ -121,7 +122,7 @@ class Tally:
 
     def _remove(self, action: RemoveFile) -> None:
         self.data_change = self.data_change or bool(action.data_change)
-        rows = action.rows
+        rows = 0 if action.data_change is False and is_vector_file(action.path) else action.rows
         if rows is None:
             self._rows_of(action, self.sums)
         else:

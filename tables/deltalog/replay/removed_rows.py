@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from tables.deltalog.read.actions import Action, AddFile, RemoveFile
 from tables.deltalog.read.commits import RowsOf
 from tables.deltalog.read.file_sums import FileSums
 from tables.deltalog.read.usual_adds import BareAdds
-from tables.deltalog.state.livefiles import file_key, keys
+from tables.deltalog.state.livefiles import file_key, keys, visible_rows
 from tables.deltalog.state.tail import Tail, vector_id
 
 MOST_EARLIER = 200_000
@@ -65,15 +64,12 @@ class RemovedRows:
         """Takes the rows of awaited files from a part of the older state."""
         if not self._awaited:
             return
-        vectors = batch.column("deletion_vector")
-        hidden = pc.if_else(pc.is_null(vectors), 0, pc.struct_field(vectors, "cardinality"))
-        rows = zip(keys(batch).to_pylist(), batch.column("num_records").to_pylist(), hidden.to_pylist(), strict=True)
-        for key, records, deleted in rows:
+        visible = visible_rows(pa.Table.from_batches([batch]))
+        for key, rows in zip(keys(batch).to_pylist(), visible.to_pylist(), strict=True):
             awaited = self._awaited.pop(key, None)
             if awaited is not None:
                 sums, changes_data = awaited
-                known = None if records is None or deleted is None else max(0, records - deleted)
-                sums.found(known, changes_data=changes_data)
+                sums.found(rows, changes_data=changes_data)
 
     def completed(self) -> dict[int, FileSums]:
         """The sums of the commits whose awaited files were all found, by version."""

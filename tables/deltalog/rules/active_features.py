@@ -1,8 +1,8 @@
 """Table features that a table's metadata switches on: a protocol that lists features must list these, or Delta opens no version.
 
 Source: Delta 4.4.0, `DeltaLog.assertTableFeaturesMatchMetadata`, which every snapshot is made with, and the features that are
-`FeatureAutomaticallyEnabledByMetadata` (`TableFeature.scala`). Other writers leave some out: deltalake up to 0.22 lists `timestampNtz`
-and nothing else for a table with a NOT NULL column, and Delta counts that as an invariant.
+`FeatureAutomaticallyEnabledByMetadata` (`TableFeature.scala`). Other writers leave some out: to Delta a NOT NULL column is an invariant,
+and deltalake once listed `timestampNtz` alone for a table with both (delta-rs, pull request 2957).
 """
 
 from __future__ import annotations

@@ -155,7 +155,7 @@ class RemoveForm(forms.Form):
         strip=True,
         required=False,
         label="Type the root’s name to confirm",
-        widget=forms.TextInput(attrs=LITERAL),
+        widget=forms.TextInput(attrs={**LITERAL, "data-confirms": True}),
     )
 
     def __init__(self, *args: Any, expected: str, **kwargs: Any) -> None:

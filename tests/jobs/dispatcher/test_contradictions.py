@@ -27,10 +27,11 @@ from jobs.domain.results import Result
 from jobs.domain.states import State
 from jobs.models import Job
 from jobs.requests.asking import request
+from jobs.targets.rewritten_rows import with_rows_changed
 from jobs.worker.claims import claim_preview, claim_run
 from jobs.worker.execution import Execution, work
 from tables.catalog import attributions
-from tables.models import Explanation, Table
+from tables.models import Commit, Explanation, Table
 from tables.sync import table as syncing
 from tests import factories
 from tests.clients import browser, caller
@@ -165,6 +166,7 @@ class Losing(SmallEngine):
     """Joins files and leaves `lost` rows out, as Spark does where the log says that a file is smaller than it is."""
 
     lost = 1
+    removed = "2"
 
     def run(self, command: Any, preview: Any, checked: Any, marks: Any, *rest: Any) -> Result:
         path = Path(command.path)
@@ -176,11 +178,15 @@ class Losing(SmallEngine):
         stats = json.loads(add["stats"])
         add["stats"] = json.dumps(stats | {"numRecords": stats["numRecords"] - self.lost})
         log.write_text("\n".join(map(json.dumps, [info, *actions])))
-        return Result(version, "OPTIMIZE", {}, {"numRemovedFiles": "2"}, read_version=version - 1)
+        return Result(version, "OPTIMIZE", {}, {"numRemovedFiles": self.removed}, read_version=version - 1)
 
 
 class Keeping(Losing):
     lost = 0
+
+
+class Miscounting(Keeping):
+    removed = "9"
 
 
 @pytest.mark.parametrize("command", [Optimize, Reorg])
@@ -202,6 +208,24 @@ def test_one_that_keeps_them_all_says_so(olga: Person, sales: Table, command: An
     assert judged(job).verdict == Explanation.Verdict.NEEDED_NONE
     [line] = [line for line in compared(job, Result.from_json(job.result or {})) if line.name == ROWS_CHANGED]
     assert (line.verdict, line.actual) == (Verdict.SAME, 0)
+
+
+def test_where_no_row_was_lost_nobody_is_told_to_go_back(olga: Person, sales: Table) -> None:
+    job = rewritten(olga, sales, Optimize, Miscounting())
+    found = judged(job)
+    assert (found.verdict, "recorded 9" in found.why) == ("contradicts", True)
+    page = browser(olga).get(f"/jobs/{job.pk}/").content.decode()
+    assert 'id="contradicted"' in page
+    assert "before-contradicted" not in page
+
+
+def test_commits_that_the_catalog_has_not_read_yet_say_nothing(olga: Person, sales: Table) -> None:
+    job = rewritten(olga, sales, Optimize, Losing())
+    result = Result.from_json(job.result or {})
+    assert with_rows_changed(job, result).details[ROWS_CHANGED] == -1
+    Commit.objects.filter(table=sales).delete()
+    bare = replace(result, details={})
+    assert with_rows_changed(job, bare) == bare
 
 
 def drop_a_column(path: Path) -> None:

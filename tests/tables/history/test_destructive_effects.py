@@ -26,7 +26,7 @@ from tables.sync import table as syncing
 from tests.clients import browser, caller
 from tests.factories import lakes
 from tests.tables.deltalog.replay.test_removed_rows import quiet
-from tests.tables.deltalog.writing import Action, LogWriter, add, info, remove
+from tests.tables.deltalog.writing import Action, LogWriter, add, info, metadata, remove
 
 pytestmark = pytest.mark.django_db
 
@@ -275,3 +275,42 @@ def test_unknown_rows_stay_unknown_beside_a_report_of_none(
     assert admin.person is not None
     html = browser(Person.objects.get(pk=admin.person.pk)).get(f"/tables/{table.pk}/commits/1/").content.decode()
     assert ("the writer’s metrics report 0, though files were removed" in html) is (metrics == {"numDeletedRows": "0"})
+
+
+def field(name: str, number: int, **more: Any) -> dict[str, Any]:
+    mapped = {"delta.columnMapping.id": number, "delta.columnMapping.physicalName": f"col-{number}"}
+    return {"name": name, "type": "long", "nullable": True, "metadata": mapped} | more
+
+
+def lines(amount: str, number: int) -> dict[str, Any]:
+    """A column of lists of structs."""
+    element = {"type": "struct", "fields": [field("sku", 3), field(amount, number)]}
+    return field("lines", 2, type={"type": "array", "elementType": element, "containsNull": True})
+
+
+@pytest.mark.parametrize(
+    ("later", "words"),
+    [
+        ([field("number", 1), lines("amount", 4)], ""),
+        ([field("id", 1), lines("price", 4)], ""),
+        ([field("id", 1), lines("amount", 4), field("new", 5)], ""),
+        ([field("id", 5), lines("amount", 4)], "drops columns"),
+        ([field("id", 1), lines("amount", 5)], "drops columns"),
+        ([field("id", 1)], "drops columns"),
+    ],
+    ids=["renamed", "renamed inside", "added", "dropped and added anew", "dropped and added anew inside", "dropped"],
+)
+def test_a_mapped_column_is_dropped_with_its_number(
+    admin: Actor, root: Root, lake: Path, later: list[dict[str, Any]], words: str
+) -> None:
+    protocol = {"protocol": {"minReaderVersion": 2, "minWriterVersion": 5}}
+    log = LogWriter(lake / "mapped")
+    log.commit(0, info("CREATE TABLE"), protocol, _mapped([field("id", 1), lines("amount", 4)]))
+    table = additions.add_table(admin, str(log.table)).table
+    log.commit(1, info("RENAME COLUMN"), _mapped(later))
+    assert effects(syncing.sync(table.pk)) == ({1: words} if words else {})
+
+
+def _mapped(fields: list[dict[str, Any]]) -> Action:
+    configuration = {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "5"}
+    return metadata(schema=json.dumps({"type": "struct", "fields": fields}), **configuration)

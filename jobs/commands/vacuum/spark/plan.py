@@ -60,7 +60,8 @@ class PlanOrder:
 @dataclass(slots=True)
 class Plan:
     """The files that go. `gone` has the columns `key`, `size`, `time`, `unneeded` (ms: since when none needs it); so has `unused`, which
-    are all files but those of the newest version. `paths` and `folders` are theirs, where they were asked for."""
+    are all files but those of the newest version. `paths` are theirs, where they were asked for; then `lives` has the removals and
+    additions after `first`, the oldest version that can be read, if a file that goes was removed after it."""
 
     version: int
     own: timedelta
@@ -75,10 +76,8 @@ class Plan:
     listed: int | None = None
     nested: Sequence[str] = ()
     nested_count: int = 0
-    first: int = 0  # the oldest version that can be read
-    lives: FileChanges = field(
-        default_factory=lambda: FileChanges(-1)
-    )  # after it, where a file that goes was removed later
+    first: int = 0
+    lives: FileChanges = field(default_factory=lambda: FileChanges(-1))
 
     def dying_of(self, gone: pa.Array) -> list[Span]:
         """The versions that need one of the files with these keys, of those that go."""
@@ -161,6 +160,8 @@ def _planned(order: PlanOrder, report: Report, scratch: Path, *, with_paths: boo
         plan.listed, plan.nested, plan.nested_count = looked.files, looked.nested, looked.nested_count
     plan.first, plan.lives = first, _lives(log, listing, order.path, gone, first)
     plan.dying = plan.dying_of(gone["key"].combine_chunks())
+    if not with_paths:  # a preview asks no more, and may be of millions of files
+        plan.lives = FileChanges(-1)
     return plan
 
 

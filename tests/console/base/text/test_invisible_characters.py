@@ -31,6 +31,8 @@ def page(html):
         ("Anna\xa0Smith\u2003x\u202fy", "Anna⟨U+00A0⟩Smith⟨U+2003⟩x⟨U+202F⟩y"),
         ("5\xa0000\u202f€ : « oui\xa0» non\u202f!", "5\xa0000\u202f€ : « oui\xa0» non\u202f!"),
         ("a\u3000b 東\u3000京", "a⟨U+3000⟩b 東\u3000京"),
+        ("a\u3000\u3000b\u3000\ufe0f", "a⟨U+3000⟩⟨U+3000⟩b⟨U+3000⟩⟨U+FE0F⟩"),
+        ("‼\ufe0f ⁉\ufe0f ❤\ufe0f\u200d🔥", "‼\ufe0f ⁉\ufe0f ❤\ufe0f\u200d🔥"),
         (
             "F\ufe0fR\U000e0100 ❤\ufe0f 1\ufe0f\u20e3 葛\U000e0100",
             "F⟨U+FE0F⟩R⟨U+E0100⟩ ❤\ufe0f 1\ufe0f\u20e3 葛\U000e0100",

@@ -16,6 +16,7 @@ from jobs.commands.restore.rules import Restore
 from jobs.commands.vacuum.rules import Vacuum
 from jobs.domain.results import Result
 from jobs.domain.states import State
+from jobs.lifecycle.cancelling import digest_of
 from jobs.models import Job, Schedule
 from jobs.requests.asking import request
 from jobs.schedules import acts, approvals
@@ -97,6 +98,23 @@ def test_what_came_since_the_schedule_was_approved_keeps_its_files(olga, sales, 
     assert "Request the job itself" in error["what_to_do"]
     look()
     assert (outcomes(schedule), fresh(schedule).state) == (["failed"], Schedule.State.ACTIVE)
+    assert files_of(sales) == before
+
+
+def test_a_preview_of_an_earlier_release_is_judged_by_all_that_it_names(olga, sales):
+    """It had no list of its own for what only a person may weigh."""
+    schedule, before = weekly(olga, sales), files_of(sales)
+    make_due(schedule)
+    look()
+    job = worked(claim_preview, Vacuuming())
+    older = {name: value for name, value in (job.preview or {}).items() if name != "in_use"}
+    job.preview = older | {"needed_by": ["The stream copy needs 2 files."]}
+    Job.objects.filter(pk=job.pk).update(preview=job.preview, digest=digest_of(job))
+    look()
+    job = worked(claim_run, Vacuuming())
+    error = job.error or {}
+    assert (job.state, error["code"]) == (State.FAILED, "needed")
+    assert "The stream copy needs 2 files." in error["message"]
     assert files_of(sales) == before
 
 

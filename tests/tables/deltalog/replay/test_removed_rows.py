@@ -50,6 +50,15 @@ def test_rows_of_a_checkpoint_are_known_at_the_end(writer: LogWriter, log, targe
     assert (rows[5], rows[6], rows[7]) == (8, None, None)
 
 
+def test_a_vector_that_hides_more_rows_than_there_are_leaves_them_unknown(writer: LogWriter, log, target):
+    writer.create(add("a", rows=5, deletionVector=vector("x", 9)))
+    base = log.sync(target).snapshot()
+    writer.commit(1, info("DELETE"), remove("a", deletionVector=vector("x", 9)))
+    run = log.sync(target, base)
+    assert [commit.version for commit in run.commits()] == [1]
+    assert (run.completed[1].rows_removed, run.completed[1].removal) == (None, Removal.LOST)
+
+
 def test_rows_of_a_saved_state_are_known_at_the_end(writer: LogWriter, log, target):
     writer.create(add("a", rows=2), add("b", rows=3))
     base = log.sync(target).snapshot()
@@ -80,6 +89,7 @@ def test_a_file_that_came_back_with_fewer_rows_has_those(writer: LogWriter, log,
     assert kinds[1:] == [(7, 10, Removal.LOST), (0, 7, Removal.LOST)]
 
 
+VECTOR_FILE = "deletion_vector_da385cd5-ca32-4e30-8cf6-bd08e5f11f69.bin"
 REMOVALS: dict[str, tuple[list[Action], Removal]] = {
     "an append": ([add("n")], Removal.NONE),
     "an append that also compacts": ([quiet(remove("a")), quiet(add("n")), add("m")], Removal.NONE),
@@ -109,6 +119,8 @@ REMOVALS: dict[str, tuple[list[Action], Removal]] = {
     "rows that lie nowhere, beside new ones": ([quiet(remove("u")), add("n")], Removal.LOST),
     "others in place of rows that are said to be the same": ([quiet(remove("a")), add("n")], Removal.REPLACED),
     "fewer quiet rows than went quietly": ([quiet(remove("a")), quiet(add("n", rows=9)), add("m")], Removal.REPLACED),
+    "a vector's file": ([quiet(remove(f"a1/{VECTOR_FILE}"))], Removal.REARRANGED),
+    "a vector's file that held rows": ([remove(VECTOR_FILE)], Removal.LOST),
     "changed rows alone": (
         [{"cdc": {"path": "c", "partitionValues": {}, "size": 1, "dataChange": False}}], Removal.NONE,
     ),
