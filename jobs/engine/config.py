@@ -301,6 +301,12 @@ def _safety(scratch: Path) -> tuple[SparkSetting, ...]:
             "spark.sql.files.ignoreCorruptFiles", "false", "a damaged file is an error, never fewer rows", safety=True
         ),
         SparkSetting(
+            f"{DELTA}.deltaLog.minorCompaction.useForReads",
+            "false",
+            "a compaction that lies, or is damaged, would take the place of commits: previews go by the commits themselves",
+            safety=True,
+        ),
+        SparkSetting(
             f"{DELTA}.generatedColumn.partitionFilterOptimization.enabled",
             "false",
             "a read would skip files by what a generated partition column should hold, as no DELETE does: a count would be too low",

@@ -34,6 +34,8 @@ QUESTIONS = {
     "questions/page.html", "jobs/restore/_form.html", "jobs/sample/remove.html", "jobs/streams/reset.html", "tables/roots/remove.html",
     "reference/_try.html",  # its second button, beside what is sent
 }  # fmt: skip
+# Acts on a job, whose page shows the state that it has then; a decision about a schedule likewise.
+SHOWN_BY_STATE = {"jobs:cancel", "jobs:review", "jobs:schedule_decide"}
 OWN = {"preferences/_filter_row.html"}  # one's own name for an address, given again in seconds
 WRITTEN = {"reason": "no longer needed"}
 
@@ -57,6 +59,9 @@ def test_the_first_press_changes_nothing_and_only_its_answer_acts(act, things, r
         answer = client.post(place, {**hidden_fields(page), **WRITTEN})
         assert answer.status_code == 302, answer.content[-3000:]
         assert rows() != before, act
+        landed = client.get(answer["Location"])
+        said = [str(message) for message in landed.context["messages"]]
+        assert said or ONE_WAY[act] in SHOWN_BY_STATE, act
 
 
 def test_every_button_of_danger_belongs_to_an_act_that_asks_once_more():

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from django import forms
+from django.contrib import messages
 from django.contrib.auth import update_session_auth_hash
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -31,6 +32,8 @@ from jobs.policy.candidates import approvers_of, uncounted_for
 from tables.catalog.listing import roots_of
 from tables.catalog.scopes import scope_of
 
+CLOSED = "All sessions have ended."
+OPENED = "Signing in works, with the password of before."
 MOST = 500
 SHOWN_IN_PLACE = frozenset({400, 403, 409})
 
@@ -145,7 +148,9 @@ def person_access(request: HttpRequest, person_id: uuid.UUID) -> HttpResponse:
         raise Problem(400, "invalid", "Choose whether to open or to close the account.")
     if wish == "false" and not is_answered(request):
         return ask(request, questions.of_account(target))
-    return _done(request, target, lambda: services.set_active(Actor.of(request), target, wish == "true"))
+    opens = wish == "true"
+    text = f"The account of {target.name} is {'open again' if opens else 'closed'}. {OPENED if opens else CLOSED}"
+    return _done(request, target, lambda: services.set_active(Actor.of(request), target, opens), text)
 
 
 @requires(Permission.PEOPLE_MANAGE)
@@ -161,7 +166,8 @@ def grant_add(request: HttpRequest, person_id: uuid.UUID) -> HttpResponse:
         scope = scope_of(form.cleaned_data["on"].strip(), person_of(request))
         services.grant(Actor.of(request), target, Role(form.cleaned_data["role"]), scope)
 
-    return _done(request, target, give, form)
+    text = f"{target.name} has the role {form.cleaned_data['role']} on {form.cleaned_data['on'].strip()} now."
+    return _done(request, target, give, text, form)
 
 
 @requires(Permission.PEOPLE_MANAGE)
@@ -172,13 +178,14 @@ def grant_remove(request: HttpRequest, person_id: uuid.UUID, grant_id: uuid.UUID
     held = get_object_or_404(grants, pk=grant_id, person=person_id)
     if not is_answered(request):
         return ask(request, questions.of_grant(held))
-    return _done(request, held.person, lambda: services.remove_grant(Actor.of(request), held))
+    text = f"{held.person.name} no longer has the role {held.role} on {held.scope_text}. {CLOSED}"
+    return _done(request, held.person, lambda: services.remove_grant(Actor.of(request), held), text)
 
 
 def _done(
-    request: HttpRequest, target: Person, act: Callable[[], object], form: forms.Form | None = None
+    request: HttpRequest, target: Person, act: Callable[[], object], text: str, form: forms.Form | None = None
 ) -> HttpResponse:
-    """Runs the act and returns to the person's page, which shows a refusal."""
+    """Runs the act and returns to the person's page, which says what it did, or shows a refusal."""
     try:
         act()
     except Problem as problem:
@@ -188,4 +195,5 @@ def _done(
         return _person_page(request, target.pk, status=problem.status, form=form)
     if target == request.user and target.is_active:
         update_session_auth_hash(request, target)  # your own session continues; the others have ended
+    messages.success(request, text)
     return redirect("accounts:person", target.pk)

@@ -5,8 +5,10 @@ A feature that the source doesn't name counts as unsupported, as pages say below
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import tomllib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from jobs.domain.consequences import Consequence, said
@@ -18,7 +20,7 @@ class Reader:
     """An engine. `reads` are the reader features that it supports, `writes` all features with which it can write (None: its source
     doesn't say). `legacy` is the highest (reader, writer) version that it takes in protocols that list no features.
 
-    `source` is where this stands, `seen` the month in which it was looked up (`2026-11`).
+    `source` is where this stands, `seen` the month in which it was looked up (`2026-11`). All are in `readers.toml`.
     """
 
     name: str
@@ -27,86 +29,26 @@ class Reader:
     writes: frozenset[str] | None
     legacy: tuple[int, int]
     source: str
-    seen: str = "2026-11"
+    seen: str
 
 
-_LEGACY = ("appendOnly", "invariants", "checkConstraints", "changeDataFeed", "generatedColumns", "columnMapping")
-_DELTA_2 = frozenset((*_LEGACY, "deletionVectors", "timestampNtz"))
-_DELTA_3_2 = _DELTA_2 | {
-    "allowColumnDefaults", "icebergCompatV1", "icebergCompatV2", "v2Checkpoint", "domainMetadata", "clustering", "rowTracking",
-    "typeWidening-preview", "vacuumProtocolCheck",
-}  # fmt: skip
-# Its jars list typeWidening and variantType-preview too: Spark 3.5 reads a part of the one and has no such type as the other.
-_DELTA_3_3 = _DELTA_3_2 | {"identityColumns", "inCommitTimestamp", "checkpointProtection", "coordinatedCommits-preview"}
-# 4.0.0 knows catalogManaged by an earlier name alone, catalogOwned-preview; 4.0.1 by this one.
-_DELTA_4_0 = _DELTA_3_3 | {"typeWidening", "variantType", "variantType-preview", "variantShredding-preview"}
-_DELTA_4_1 = _DELTA_4_0 | {"catalogManaged", "materializePartitionColumns", "variantShredding"}  # and 4.2
-_DELTA_4_3 = _DELTA_4_1 | {"geospatial", "geospatial-dev", "icebergCompatV3"}
-_DELTA_4_4 = frozenset(FEATURES)
-_DELTARS_READS = frozenset((
-    "columnMapping", "deletionVectors", "timestampNtz", "v2Checkpoint", "variantType", "variantType-preview",
-))  # fmt: skip
-_KERNEL_READS = _DELTARS_READS | {"typeWidening", "typeWidening-preview", "vacuumProtocolCheck"}
-_TRINO_WRITES = frozenset((
-    "appendOnly", "invariants", "checkConstraints", "changeDataFeed", "columnMapping", "deletionVectors", "timestampNtz",
-    "vacuumProtocolCheck",
-))  # fmt: skip
+def read(place: Path) -> tuple[Reader, ...]:
+    """The engines of a file. Raises KeyError, TypeError or ValueError for one that isn't as its head says."""
+    with place.open("rb") as file:
+        rows = tomllib.load(file)["reader"]
+    return tuple(_reader(row) for row in rows)
 
 
-def _for_readers(features: Iterable[str]) -> frozenset[str]:
-    return frozenset(name for name in features if FEATURES[name].for_readers)
+def _reader(row: Mapping[str, Any]) -> Reader:
+    reader, writer = row["legacy"]
+    writes = frozenset(row["writes"]) if "writes" in row else None
+    if unknown := (frozenset(row["reads"]) | (writes or frozenset())) - FEATURES.keys():
+        raise ValueError(f"{row['name']} {row['version']}: Delta has no feature {min(unknown)}")
+    rest = {name: str(row[name]) for name in ("name", "version", "source", "seen")}
+    return Reader(reads=frozenset(row["reads"]), writes=writes, legacy=(int(reader), int(writer)), **rest)
 
 
-READERS: tuple[Reader, ...] = (
-    Reader(
-        "Spark with Delta Lake", "4.4.0", _for_readers(_DELTA_4_4), _DELTA_4_4, (2, 6),
-        "TableFeature.scala of Delta Lake 4.4.0",
-    ),
-    Reader(
-        "Spark with Delta Lake", "4.3", _for_readers(_DELTA_4_3), _DELTA_4_3, (2, 6),
-        "TableFeature in the jars of delta-spark 4.3.0 and 4.3.1",
-    ),
-    Reader(
-        "Spark with Delta Lake", "4.2", _for_readers(_DELTA_4_1), _DELTA_4_1, (2, 6),
-        "TableFeature in the jar of delta-spark 4.2.0",
-    ),
-    Reader(
-        "Spark with Delta Lake", "4.1", _for_readers(_DELTA_4_1), _DELTA_4_1, (2, 6),
-        "TableFeature in the jar of delta-spark 4.1.0",
-    ),
-    Reader(
-        "Spark with Delta Lake", "4.0", _for_readers(_DELTA_4_0), _DELTA_4_0, (2, 6),
-        "TableFeature in the jars of delta-spark 4.0.0 and 4.0.1",
-    ),
-    Reader(
-        "Spark with Delta Lake", "3.3", _for_readers(_DELTA_3_3), _DELTA_3_3, (2, 6),
-        "docs.delta.io, How does Delta Lake manage feature compatibility?, and TableFeature in the jars of delta-spark 3.3.0 and 3.3.2",
-    ),
-    Reader(
-        "Spark with Delta Lake", "3.2", _for_readers(_DELTA_3_2), _DELTA_3_2, (2, 5),
-        "docs.delta.io/3.2.0/versioning.html, and TableFeature.scala",
-    ),
-    Reader(
-        "Spark with Delta Lake", "2.4", _for_readers(_DELTA_2), _DELTA_2, (2, 5),
-        "docs.delta.io/3.2.0/versioning.html",
-    ),
-    Reader(
-        "delta-rs (deltalake)", "1.6.6", _DELTARS_READS, _DELTARS_READS | frozenset(_LEGACY), (2, 5),
-        "tried with the package, one table for each feature",
-    ),
-    Reader(
-        "Trino", "477", _KERNEL_READS, _TRINO_WRITES, (2, 6),
-        "DeltaLakeTableFeatures.java of trinodb/trino, and trino.io, Delta Lake connector",
-    ),
-    Reader(
-        "DuckDB delta extension", "1.5", _KERNEL_READS, None, (2, 6),
-        "duckdb.org, Delta Extension (built on Delta Kernel), and table_features of delta_kernel",
-    ),
-    Reader(
-        "Flink connector (Delta Standalone)", "3.0", frozenset(), frozenset(("appendOnly", "invariants")), (1, 2),
-        "delta-io/delta issues 2874 and 6033: “Standalone Reader/Writer (1,2)”",
-    ),
-)  # fmt: skip
+READERS = read(Path(__file__).with_name("readers.toml"))
 
 
 def unseen_by(formats: Sequence[str]) -> list[Consequence]:
@@ -209,4 +151,6 @@ def _why(missing: list[str]) -> str:
 
 
 def _why_no_writes(reader: Reader, protocol: DeltaProtocol) -> str:
+    if not reader.writes and not reader.legacy[1]:
+        return "It only reads Delta tables."
     return f"It can’t write: it doesn’t support {', '.join(_missing_to_write(reader, protocol))}."

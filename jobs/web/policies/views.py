@@ -147,7 +147,7 @@ def policy(request: HttpRequest, policy_id: uuid.UUID) -> HttpResponse:
         services.change(Actor.of(request), rule, **form.terms())
     except Problem as problem:
         return _refused(request, form, problem, **context)
-    return _back(request, rule)
+    return _back(request, rule, f"The rule “{rule.name}” is changed.")
 
 
 def _current(rule: PolicyRule) -> NameForm:
@@ -174,8 +174,9 @@ def _form_page(request: HttpRequest, form: NameForm, status: int = 200, **contex
 def policy_switch(request: HttpRequest, policy_id: uuid.UUID) -> HttpResponse:
     """Switches a rule on or off."""
     rule = rule_for(person_of(request), policy_id)
-    services.change(Actor.of(request), rule, enabled=request.POST.get("enabled") == "true")
-    return _back(request, rule)
+    enabled = request.POST.get("enabled") == "true"
+    services.change(Actor.of(request), rule, enabled=enabled)
+    return _back(request, rule, f"The rule “{rule.name}” is switched {'on' if enabled else 'off'}.")
 
 
 @requires(Permission.POLICY_MANAGE)
@@ -186,14 +187,17 @@ def policy_remove(request: HttpRequest, policy_id: uuid.UUID) -> HttpResponse:
     if not is_answered(request):
         return ask(request, questions.of_rule(rule))
     services.remove(Actor.of(request), rule)
-    return _back(request, rule)
+    return _back(request, rule, f"The rule “{rule.name}” is removed.")
 
 
-def _back(request: HttpRequest, rule: PolicyRule) -> HttpResponse:
-    """Redirects to the list, which shows what waits, with a message if the change isn't in effect yet."""
+def _back(request: HttpRequest, rule: PolicyRule, text: str) -> HttpResponse:
+    """Redirects to the list, which shows what waits, with what was done, or a warning if the change isn't in effect yet."""
     if changes.waiting_of(rule) is not None:
-        text = "This lowers the rule, so it waits for a second admin. Until then the old rule applies."
-        messages.warning(request, text)
+        messages.warning(
+            request, "This lowers the rule, so it waits for a second admin. Until then the old rule applies."
+        )
+    else:
+        messages.success(request, text)
     return redirect("policies:list")
 
 
@@ -201,7 +205,7 @@ def _back(request: HttpRequest, rule: PolicyRule) -> HttpResponse:
 @require_POST
 def policy_confirm(request: HttpRequest, policy_id: uuid.UUID) -> HttpResponse:
     """The second admin's confirmation of the change that the page showed."""
-    return _decided(request, policy_id, services.confirm)
+    return _decided(request, policy_id, services.confirm, "The change is confirmed. It applies now.")
 
 
 @requires(Permission.POLICY_MANAGE)
@@ -214,11 +218,11 @@ def policy_decline(request: HttpRequest, policy_id: uuid.UUID) -> HttpResponse:
         return redirect("policies:list")
     if change is not None and not is_answered(request):
         return ask(request, questions.of_change(rule, change, is_own=change.asked_by == person_of(request)))
-    return _decided(request, policy_id, services.decline)
+    return _decided(request, policy_id, services.decline, "The change won’t be made. The rule stays as it is.")
 
 
 def _decided(
-    request: HttpRequest, policy_id: uuid.UUID, act: Callable[[Actor, PolicyRule, uuid.UUID], None]
+    request: HttpRequest, policy_id: uuid.UUID, act: Callable[[Actor, PolicyRule, uuid.UUID], None], text: str
 ) -> HttpResponse:
     rule = rule_for(person_of(request), policy_id)
     try:
@@ -227,4 +231,6 @@ def _decided(
         if problem.status not in {403, 409}:
             raise
         messages.error(request, problem.detail)
+    else:
+        messages.success(request, text)
     return redirect("policies:list")

@@ -101,3 +101,28 @@ def test_a_bad_pointer_stops_no_command_before_or_after_a_commit(spark, table, c
     log_file(table, "_last_checkpoint").write_text(content)
     assert stops(table) == []
     assert fails(spark, table) is None
+
+
+@pytest.mark.parametrize("lie", [True, False], ids=["one that leaves an add out", "one that is no JSON"])
+def test_a_compaction_takes_no_commit_s_place(spark, tmp_path, lie):
+    """By Delta's default it would: one row of four would be missing, or the table couldn't be opened."""
+    place = tmp_path / "t"
+    for number in range(4):
+        spark.range(number, number + 1).coalesce(1).write.format("delta").mode("append").save(str(place))
+    add = next(line for line in log_file(place, f"{1:020d}.json").read_text().splitlines() if '"add"' in line)
+    (place / "_delta_log" / f"{1:020d}.{2:020d}.compacted.json").write_text(add if lie else '{"add": ')
+    moved = place.rename(tmp_path / "moved")
+    assert sorted(row.id for row in spark.read.format("delta").load(str(moved)).collect()) == [0, 1, 2, 3]
+    snapshot = open_log(str(moved)).snapshot(None, tmp_path / "files.arrow")
+    assert (snapshot.num_records, stops(moved)) == (4, [])
+    spark.conf.set("spark.databricks.delta.deltaLog.minorCompaction.useForReads", "true")
+    again = moved.rename(tmp_path / "again")
+    assert count_of(spark, again) == (3 if lie else None)
+
+
+def count_of(spark, place):
+    """How many rows the table has to Spark; None where it can't be opened."""
+    try:
+        return spark.read.format("delta").load(str(place)).count()
+    except (PySparkException, Py4JError):
+        return None

@@ -4,7 +4,8 @@ import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -16,12 +17,15 @@ from jobs.commands.delete.rules import Delete
 from jobs.commands.reorg.rules import Reorg
 from jobs.domain.errors import EngineCancelled, EngineFailed, EngineFailure
 from jobs.domain.states import State
+from jobs.engine.runs import rehearsal
+from jobs.engine.runtime import Runtime
 from jobs.lifecycle.cancelling import digest_of, withdraw
 from jobs.models import Job
 from jobs.requests import rehearsals
 from jobs.requests.asking import request
 from jobs.worker.claims import claim_preview
 from jobs.worker.execution import Execution, work
+from jobs.worker.spark_engine import SparkEngine
 from tests import factories
 from tests.clients import browser, caller
 from tests.factories import lakes
@@ -257,3 +261,12 @@ def test_the_box_on_each_page_asks_for_one(lake, page, given):
     answer = client.post(f"/tables/{sales.pk}/{page}/", {**given, "reason": "r", "rehearse": "on"})
     assert answer.status_code == 302, answer.content.decode()
     assert Job.objects.get().rehearse
+
+
+def test_a_worker_that_starts_removes_what_killed_rehearsals_left(tmp_path: Path) -> None:
+    left = tmp_path / rehearsal.FOLDER / "0f" / "_delta_log"
+    left.mkdir(parents=True)
+    (left / "00000000000000000000.json").write_text("{}")
+    runtime = SimpleNamespace(scratch=tmp_path, start=lambda: None)
+    SparkEngine(cast(Runtime, runtime)).start()
+    assert not list((tmp_path / rehearsal.FOLDER).rglob("*"))

@@ -11,7 +11,7 @@ import pytest
 from deltalake import DeltaTable, QueryBuilder
 
 from jobs.domain.delta.protocols import FEATURES, DeltaProtocol, protocol_with
-from jobs.domain.delta.readers import READERS, readers_of, stop_reading, stop_writing
+from jobs.domain.delta.readers import READERS, read, readers_of, stop_reading, stop_writing
 
 PLAIN = DeltaProtocol(1, 2)
 DELTA_RS = next(reader for reader in READERS if reader.name.startswith("delta-rs"))
@@ -32,6 +32,38 @@ def test_every_fact_is_dated_and_has_a_source(reader):
     assert re.fullmatch(r"20\d\d-\d\d", reader.seen)
     assert reader.reads <= {name for name, feature in FEATURES.items() if feature.for_readers}
     assert reader.writes is None or reader.writes <= set(FEATURES)
+
+
+@pytest.mark.parametrize("name", ["Microsoft Fabric, SQL analytics endpoint", "Snowflake"])
+def test_an_engine_that_only_reads_says_so(name):
+    found = answer(name, PLAIN)
+    assert (found["reads"], found["writes"], found["why"]) == (True, False, "It only reads Delta tables.")
+    later = protocol_with(PLAIN, ["timestampNtz"])
+    assert answer(name, later)["why"] == "It doesn’t support timestampNtz."
+
+
+ROW = """[[reader]]
+name = "Own engine"
+version = "7"
+reads = ["deletionVectors"]
+legacy = [2, 5]
+source = "its manual"
+seen = "2026-11"
+"""
+
+
+def test_anybody_may_add_an_engine_to_the_file(tmp_path):
+    place = tmp_path / "readers.toml"
+    place.write_text(ROW)
+    [reader] = read(place)
+    assert (reader.name, reader.reads, reader.writes) == ("Own engine", {"deletionVectors"}, None)
+    for wrong, error in (
+        (ROW.replace("deletionVectors", "deletionVector"), ValueError),
+        (ROW.replace("source", "sauce"), KeyError),
+    ):
+        place.write_text(wrong)
+        with pytest.raises(error):
+            read(place)
 
 
 def test_deletion_vectors_are_beyond_the_flink_connector_alone():

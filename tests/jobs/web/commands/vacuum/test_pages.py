@@ -7,11 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from console.audit.actor import Actor
+from console.templatetags.levee import size
 from jobs.commands.vacuum.wording import figures
 from jobs.models import Job
 from tables.models import Commit
 from tests import factories
 from tests.clients import browser
+from tests.jobs.commands.vacuum.asked import approved_vacuum
 
 
 @pytest.fixture
@@ -34,6 +37,42 @@ def test_the_page_says_what_would_go_and_draws_it(client, sales):
     assert "Needs 2 approvals" in text
     dying = [span for span in answer.context["drawn"]["spans"] if span.first == 2]
     assert not dying[0].restorable
+
+
+def test_a_long_log_is_told_by_the_totals_of_its_commits(client, sales, monkeypatch):
+    exact = client.get(f"/tables/{sales.pk}/vacuum/", {"retention_hours": "12"}).context["preview"]
+    monkeypatch.setattr("jobs.commands.vacuum.log.preview.MOST_BYTES", 0)
+    answer = client.get(f"/tables/{sales.pk}/vacuum/", {"retention_hours": "12"})
+    preview = answer.context["preview"]
+    assert (preview["exact"], preview["files"], preview["bytes"]) == (False, exact["files"], exact["bytes"])
+    assert preview["curve"] == exact["curve"]
+    # Which files each version needs isn't read: any before the newest removal may lose some.
+    assert versions(exact) <= versions(preview)
+
+
+def versions(preview):
+    """Those that die."""
+    return {version for first, last in preview["dying_versions"] for version in range(first, last + 1)}
+
+
+def test_its_review_shows_the_files_by_age_by_the_commit_that_removed_them_and_some_of_them(client, sales):
+    job = approved_vacuum(Actor.acting_for(factories.person_with("operator")), sales, 12)
+    text, preview = shown(client.get(f"/jobs/{job.pk}/review/")), job.preview or {}
+    assert len(preview["by_age"]) > 1
+    assert sorted(row["version"] for row in preview["by_commit"]) == [1, 2, 3]
+    for row in preview["by_commit"]:
+        assert f'<tr><th scope="row">v{row["version"]}</th><td class="n">{row["files"]}</td>' in text
+    assert f"Removed by version, the {len(preview['by_commit'])} that removed most" in text
+    for row in preview["by_age"]:
+        assert f'<td class="n">{row["files"]}</td><td class="n">{size(row["bytes"])}</td>' in text
+    assert preview["sample"]
+    assert all(f'<li class="lv-mono lv-break">{path}</li>' in text for path in preview["sample"])
+
+
+@pytest.mark.parametrize(("hours", "is_said"), [("12", True), ("", False)])
+def test_that_delta_s_safety_check_is_off_is_said_beforehand(client, sales, hours, is_said):
+    text = shown(client.get(f"/tables/{sales.pk}/vacuum/", {"retention_hours": hours}))
+    assert ("Delta’s safety check is off for this run" in text) is is_said
 
 
 def test_bytes_that_the_log_does_not_tell_are_unknown(client, sales):
