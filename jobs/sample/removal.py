@@ -30,7 +30,7 @@ from tables.models import Root, Table
 
 @dataclass(frozen=True, slots=True)
 class LakeConsequences:
-    """What a removal would do now. `jobs`, `rules` and `roots`, which lie in the lake, stand against it."""
+    """What a removal would do now. `jobs`, `rules` and `roots`, which lie in the lake, stand against it, and so does `protected`."""
 
     tables: int
     streams: list[Stream]
@@ -38,6 +38,7 @@ class LakeConsequences:
     jobs: int
     rules: int
     roots: list[Root]
+    protected: protection.Protection | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +49,12 @@ class RemovedLake:
     left: int
 
 
-def consequences_of(root: Root) -> LakeConsequences:
-    """As things are now; reads the lake's directories."""
+def consequences_of(actor: Actor, root: Root) -> LakeConsequences:
+    """As things are now, for this person; reads the lake's directories."""
     streams = list(_streams(root))
     tables = Table.objects.filter(root=root, hidden_at=None).count()
-    return LakeConsequences(tables, streams, files.look(root), _jobs(root, streams), _rules(root), _inner(root))
+    stand = (_jobs(root, streams), _rules(root), _inner(root), _protecting(actor, root))
+    return LakeConsequences(tables, streams, files.look(root), *stand)
 
 
 def remove(actor: Actor) -> RemovedLake:
@@ -60,7 +62,8 @@ def remove(actor: Actor) -> RemovedLake:
 
     Streams are stopped first, and stay so if something stands against the rest. Raises Problem: 403 `forbidden`, 404 `not_found`
     without a sample lake, 409 `in_use` while jobs of its tables are open, rules are on it, another root lies in it or a round of
-    its streams runs, 409 `sync_running` as `root_removal.remove`, 503 `audit_unavailable`.
+    its streams runs, 409 `protected` by a rule that forbids every job on one of its tables, 409 `sync_running` as `root_removal.remove`,
+    503 `audit_unavailable`.
     """
     require_everywhere(actor, Permission.ROOT_MANAGE)
     root = sample_root()
@@ -73,6 +76,7 @@ def remove(actor: Actor) -> RemovedLake:
     with transaction.atomic():
         root = _held(root)
         _refuse_inner(root)
+        _refuse_protected(actor, root)
         found = files.look(root)
         record(
             actor, Action.ROOT_DELETE_SAMPLE, ObjectKind.ROOT, root.pk, root.name,
@@ -113,11 +117,15 @@ def _refuse_used(root: Root, streams: list[Stream]) -> None:
 
 
 def _refuse_protected(actor: Actor, root: Root) -> None:
-    """A rule that lets no job change one of its tables lets nobody delete it either."""
+    if found := _protecting(actor, root):
+        raise protection.problem_of(found, "No file was deleted.")
+
+
+def _protecting(actor: Actor, root: Root) -> protection.Protection | None:
+    """A rule that lets no job change one of its tables: it lets nobody delete it either."""
     places = [root.uri, *Table.objects.filter(root=root).values_list("path", flat=True)]
     rules = chain.from_iterable(protection.at(places, require_person(actor).pk).values())
-    if found := next((rule for rule in rules if rule.command == ANY), None):
-        raise protection.problem_of(found, "No file was deleted.")
+    return next((rule for rule in rules if rule.command == ANY), None)
 
 
 def _refuse_inner(root: Root) -> None:

@@ -9,11 +9,13 @@ from collections.abc import Mapping
 
 from jobs.domain.delta.column_names import REMEDY, invalid_names_refusal, is_invalid
 from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
-from tables.deltalog.read.actions import Metadata
+from tables.deltalog.read.actions import Metadata, Protocol
+from tables.deltalog.rules.active_features import reason_of
 from tables.deltalog.rules.iceberg_types import compat_version, incompatible_change, incompatible_type
 from tables.deltalog.rules.schema import SchemaError, Struct, parse_schema, type_text, walk
 
 MAPPING_MODE = "delta.columnMapping.mode"
+LISTED_REMEDY = "Choose a version since which the protocol lists them, if the table has one."
 UNSUPPORTED_WIDENING = "DELTA_ICEBERG_COMPAT_VIOLATION.UNSUPPORTED_TYPE_WIDENING"
 UNSUPPORTED_TYPE = "DELTA_ICEBERG_COMPAT_VIOLATION.UNSUPPORTED_DATA_TYPE"
 
@@ -44,6 +46,18 @@ def refuse_metadata(
     if failure is not None:
         remedy = f"Set delta.enableIcebergCompatV{compat_version(configuration)} to false first, or do without it."
         raise CommandRefused(Refusal("invalid", failure.message, place, remedy, failure))
+
+
+def refuse_unlisted(
+    version: int, protocol: Protocol | None, configuration: Mapping[str, str], struct: Struct | None
+) -> None:
+    """Raises CommandRefused `stops_spark` for an older version that Delta doesn't open, since its protocol lacks features."""
+    reason = None if protocol is None else reason_of(protocol, configuration, struct)
+    if reason is None:
+        return
+    failure = EngineFailure("DELTA_FEATURES_PROTOCOL_METADATA_MISMATCH", "KD004", reason)
+    text = f"Spark with Delta 4.4 can’t open version {version:,}: {reason}."
+    raise CommandRefused(Refusal("stops_spark", text, remedy=LISTED_REMEDY, engine=failure))
 
 
 def refuse_invalid_names(

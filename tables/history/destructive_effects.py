@@ -57,7 +57,8 @@ def known_now(table: Table) -> Known:
 
 def open_attributions(table: Table, known: Known, mended: Collection[int] = ()) -> None:
     """An explanation to be found for each commit since `known` that takes something away or names a job, and for those of the
-    versions in `mended`, which couldn't be read before. One that was found for less than a mended commit does is to be found anew.
+    versions in `mended`, of which the catalog knew less or otherwise before. One that was found for something else than such a commit
+    does is to be found anew; one that a person has acknowledged stays if it was found for more.
 
     A table's first sync asks nothing: what happened before Levee knew the table isn't Levee's to explain.
     """
@@ -104,12 +105,20 @@ def _mended(table: Table, known: Known, versions: Collection[int]) -> Iterator[t
     asked = {each.version: each for each in Explanation.objects.filter(**here, version__in=versions)}
     commits = Commit.objects.filter(**here, version__in=versions)
     for commit in commits.select_related("schema").order_by("version"):
-        effects = effects_of(commit, state_at(table, commit.version - 1) if commit.version else None)
+        is_described = commit.properties is not None and commit.version > 0
+        effects = effects_of(commit, state_at(table, commit.version - 1) if is_described else None)
         before = asked.get(commit.version)
-        if before is not None and (before.effects, before.job) != (effects, commit.job):
+        if before is not None and not _still_holds(before, effects, commit):
             before.delete()
         if effects or commit.job is not None:
             yield commit, effects
+
+
+def _still_holds(explanation: Explanation, effects: list[str], commit: Commit) -> bool:
+    if explanation.job != commit.job:
+        return False
+    seen = explanation.acknowledged_at is not None and set(effects) <= set(explanation.effects)
+    return seen or explanation.effects == effects
 
 
 def _candidates() -> Q:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 
 from tables.deltalog.read.commits import LogCommit as LogCommit
 from tables.deltalog.read.file_sums import FileSums
-from tables.models import Commit, Table
+from tables.models import Commit, Explanation, Table
 from tables.record import commit_rows, daily_totals, log_rewrites
 from tables.record.inserts import insert_new
 from tables.rules.destruction import is_destructive
@@ -20,7 +20,8 @@ _KEY = ["table", "incarnation", "version"]
 @dataclass(slots=True)
 class StoredCommits:
     """What rows that were known already have turned out to be: `gone` are those that were other commits, as they were; `mended`
-    are versions that can be read by now, or are destructive by what is read of them now, those older than the table's entry aside.
+    are versions that can be read by now, or are destructive by what is read of them now and weren't, or the other way round, those
+    older than the table's entry aside.
     `first` is the first version that was written, `schemas` are the keys of those that have a row now, and `retimed` says that some
     that were known have other times."""
 
@@ -68,11 +69,15 @@ def _write(table: Table, commits: list[Commit], stored: StoredCommits) -> None:
     before = [(row, known[row.version]) for row in again]
     stored.retimed |= any(row.committed_at != old.committed_at for row, old in before)
     stored.gone += [old for row, old in before if not old.problems and log_rewrites.are_different(row, old)]
-    stored.mended += [old.version for row, old in before if _is_told_anew(row, old) and _is_ours(table, old)]
+    asked = Explanation.objects.filter(table=table, incarnation=table.incarnation, version__in=list(known))
+    explained = set(asked.values_list("version", flat=True))
+    mended = [old for row, old in before if _is_told_anew(row, old, explained)]
+    stored.mended += [old.version for old in mended if _is_ours(table, old)]
 
 
-def _is_told_anew(row: Commit, old: Commit) -> bool:
-    return bool(old.problems and not row.problems) or (_takes_away(row) and not _takes_away(old))
+def _is_told_anew(row: Commit, old: Commit, explained: Collection[int]) -> bool:
+    """Whether it could be read only now, or an attribution is there without need or lacking; the rules may have changed since."""
+    return bool(old.problems and not row.problems) or _takes_away(row) is not (row.version in explained)
 
 
 def _takes_away(commit: Commit) -> bool:

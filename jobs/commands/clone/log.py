@@ -17,7 +17,7 @@ from jobs.commands.clone.rules import ROW_TRACKING, Clone, consequences_of
 from jobs.domain.consequences import in_words
 from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
 from jobs.targets.file_sets import files_sha256
-from jobs.targets.metadata import refuse_metadata, struct_at
+from jobs.targets.metadata import refuse_metadata, refuse_unlisted, struct_at
 from jobs.targets.subject import Subject
 from tables.deltalog.replay.log import NoTable, open_log
 from tables.deltalog.rules.retention import deleted_file_retention
@@ -37,8 +37,8 @@ REMEDY = "Choose a newer version; the history shows which ones can still be read
 def from_log(subject: Subject, command: Clone, until: datetime | None = None) -> dict[str, Any]:
     """What the clone of `command.version` (None: the newest) would hold; `until` as `kept_until` answers it.
 
-    Raises CommandRefused: `version_gone`, `unreadable`, `outside_roots` for a source that is a shallow clone itself, `invalid` and
-    `bad_column_name` with Delta's own condition.
+    Raises CommandRefused: `version_gone`, `unreadable`, `outside_roots` for a source that is a shallow clone itself, `invalid`,
+    `bad_column_name` and `stops_spark` with Delta's own condition.
     """
     with _at(subject, command.version) as snapshot:
         return _values(subject, command, snapshot, until)
@@ -74,7 +74,9 @@ def _values(subject: Subject, command: Clone, snapshot: Snapshot, until: datetim
     if metadata is None or protocol is None:
         raise CommandRefused(Refusal("unreadable", f"Version {snapshot.version:,} has no metadata in the log."))
     _refuse(command, snapshot, files)
-    refuse_metadata(struct_at(snapshot.version, metadata), metadata.configuration, command.source)
+    struct = struct_at(snapshot.version, metadata)
+    refuse_unlisted(snapshot.version, protocol, metadata.configuration, struct)
+    refuse_metadata(struct, metadata.configuration, command.source)
     deep, size = command.depth == "deep", sum_of(files, "size") or 0
     return {
         "class": "ordinary",

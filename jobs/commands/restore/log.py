@@ -18,7 +18,7 @@ from jobs.domain.errors import CommandRefused, Refusal
 from jobs.domain.measures import Restorable
 from jobs.models import Job
 from jobs.targets.file_sets import files_sha256
-from jobs.targets.metadata import refuse_metadata, struct_at
+from jobs.targets.metadata import refuse_metadata, refuse_unlisted, struct_at
 from jobs.targets.subject import Subject
 from tables.deltalog.replay.log import NoTable, open_log
 from tables.deltalog.rules.retention import deleted_file_retention
@@ -29,6 +29,7 @@ from tables.deltalog.state.snapshot import Snapshot
 from tables.history.queries import state_at
 from tables.history.schemas import tree_of
 from tables.models import Commit
+from tables.record.table_fields import protocol_of
 from tables.storage.store import StorageError
 
 NAMED_COMMITS = 200
@@ -39,7 +40,8 @@ NAMES_REMEDY = (
 
 
 def from_log(subject: Subject, version: int) -> dict[str, Any]:
-    """What a restore to `version` would do, by the log alone. Raises CommandRefused `version_gone`, `unreadable`, `bad_column_name`.
+    """What a restore to `version` would do, by the log alone. Raises CommandRefused `version_gone`, `unreadable`, `stops_spark`,
+    `bad_column_name`.
 
     Rows are those that a reader sees, counted by files until Spark has compared them one by one: a rewritten file counts most of
     its rows both as removed and as restored. None if the log doesn't record how many rows a file holds.
@@ -47,7 +49,9 @@ def from_log(subject: Subject, version: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="levee-restore-") as folder:
         target = _target(subject, version, Path(folder))
         if version != subject.version and target.metadata is not None:
-            _refuse(struct_at(version, target.metadata), target.metadata.configuration, subject.table.path)
+            struct, configuration = struct_at(version, target.metadata), target.metadata.configuration
+            refuse_unlisted(version, target.protocol, configuration, struct)
+            _refuse(struct, configuration, subject.table.path)
         values = _compared(subject, target) | {"target_sha256": files_sha256(target.files())}
     commits = _commits_undone(subject, version)
     return values | {
@@ -80,6 +84,7 @@ def refuse_by_catalog(subject: Subject, version: int) -> None:
     struct = tree_of(known.schema)
     if struct is not None and known.properties is not None:
         properties = {name: value for name, value in known.properties.items() if value is not None}
+        refuse_unlisted(version, protocol_of(known.protocol), properties, struct)
         _refuse(struct, properties, subject.table.path)
 
 

@@ -30,7 +30,9 @@ from tables.models import Table
 
 NESTED = "Move it out of this directory, or vacuum by the log alone (lite)."
 BEGAN = "The vacuum began and didn’t end: "
-IN_USE = "Something still needs files that this vacuum deletes, and nobody reads the preview of a scheduled run."
+IN_USE = (
+    "Something needs files that this vacuum deletes or may delete, and nobody reads the preview of a scheduled run."
+)
 MOST_SAID = 3  # of those that need files, in one refusal
 NEWEST = "The newest version is whole."
 

@@ -23,9 +23,10 @@ EVERYWHERE = frozenset({0, 1, 2, 5, 6, 7})
 BYTE_STREAM_SPLIT = 9
 FIRST = 4  # bytes of the magic before the first page
 
-ENCRYPTED, DAMAGED, SCHEMA, CODEC, ENCODING, DECIMAL, RANGE = (
+ENCRYPTED, DAMAGED, LONG, SCHEMA, CODEC, ENCODING, DECIMAL, RANGE = (
     "encrypted",
     "damaged",
+    "long",
     "schema",
     "codec",
     "encoding",

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from jobs.domain.footers.chunks import (
     DAMAGED,
     ENCRYPTED,
+    LONG,
     SCHEMA,
     WANTED,
     FooterFault,
@@ -68,7 +69,7 @@ def read_footer(storage: Storage, path: str, size: int) -> Footer:
     if length + 12 > whole:
         raise BadFooter(DAMAGED, "its footer would be longer than the file")
     if length > LARGEST:
-        raise BadFooter(DAMAGED, f"its footer would be longer than {LARGEST >> 20} MiB")
+        raise BadFooter(LONG, f"{LARGEST >> 20} MiB")
     if length + 8 > len(tail):
         tail = storage.tail(path, length + 8)
     return _parsed(tail, length, whole - 8 - length)

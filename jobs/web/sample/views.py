@@ -54,5 +54,5 @@ def _told(removed: removal.RemovedLake, root: Root) -> str:
 
 
 def _page(request: HttpRequest, root: Root, form: forms.Form, status: int = 200) -> HttpResponse:
-    context = {"root": root, "form": form, "consequences": removal.consequences_of(root)}
+    context = {"root": root, "form": form, "consequences": removal.consequences_of(Actor.of(request), root)}
     return render(request, "jobs/sample/remove.html", context, status=status)

@@ -7,7 +7,7 @@ and deltalake once listed `timestampNtz` alone for a table with both (delta-rs, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from tables.deltalog.read.actions import Metadata, Protocol
 from tables.deltalog.rules.property_types import CONSTRAINT_PREFIX, features_asked
@@ -39,21 +39,39 @@ REQUIRED = {
 def unlisted_features(protocol: Protocol, metadata: Metadata) -> tuple[str, ...]:
     """The features that the protocol doesn't list though the metadata switches them on, or another one requires them; sorted.
 
-    None for a protocol whose versions list no features, and for a schema that can't be read.
+    None for a protocol whose versions list no features, and of the schema for one that can't be read.
     """
-    if protocol.writer_features is None:
-        return ()
-    listed = frozenset(protocol.writer_features)
-    active = {name for name in _active(metadata) if _INSTEAD.get(name) not in listed}
-    return tuple(sorted(_with_required(active | listed) - listed))
+    return _unlisted(protocol, metadata.configuration, _schema_of(metadata))
 
 
 def unlisted_reason(protocol: Protocol | None, metadata: Metadata | None) -> str | None:
     """What keeps Delta from opening a table of this protocol and metadata, as a log's problem; None for nothing."""
-    names = () if protocol is None or metadata is None else unlisted_features(protocol, metadata)
+    if protocol is None or metadata is None:
+        return None
+    return reason_of(protocol, metadata.configuration, _schema_of(metadata))
+
+
+def reason_of(protocol: Protocol, configuration: Mapping[str, str], schema: Struct | None) -> str | None:
+    """The same of a protocol, properties and schema; without a schema by the rest alone."""
+    names = _unlisted(protocol, configuration, schema)
     if not names:
         return None
     return f"{UNLISTED}{', '.join(names)}, which the table’s schema, properties or other features ask for"
+
+
+def _schema_of(metadata: Metadata) -> Struct | None:
+    try:
+        return parse_schema(metadata.schema_json)
+    except SchemaError:
+        return None
+
+
+def _unlisted(protocol: Protocol, configuration: Mapping[str, str], schema: Struct | None) -> tuple[str, ...]:
+    if protocol.writer_features is None:
+        return ()
+    listed = frozenset(protocol.writer_features)
+    active = {name for name in _active(configuration, schema) if _INSTEAD.get(name) not in listed}
+    return tuple(sorted(_with_required(active | listed) - listed))
 
 
 def _with_required(names: frozenset[str] | set[str]) -> set[str]:
@@ -65,13 +83,11 @@ def _with_required(names: frozenset[str] | set[str]) -> set[str]:
     return found
 
 
-def _active(metadata: Metadata) -> Iterator[str]:
-    yield from features_asked(metadata.configuration)
-    if any(name.lower().startswith(CONSTRAINT_PREFIX) for name in metadata.configuration):
+def _active(configuration: Mapping[str, str], schema: Struct | None) -> Iterator[str]:
+    yield from features_asked(configuration)
+    if any(name.lower().startswith(CONSTRAINT_PREFIX) for name in configuration):
         yield "checkConstraints"
-    try:
-        schema = parse_schema(metadata.schema_json)
-    except SchemaError:
+    if schema is None:
         return
     if any(not column.nullable or _INVARIANTS in column.metadata for column in _of_structs(schema)):
         yield "invariants"

@@ -7,6 +7,7 @@ from array import array
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tables.deltalog.read.paths import is_absolute
 from tables.deltalog.state.snapshot import Snapshot
 from tables.deltalog.vacuum.keys import KEY, below, column, key, with_parents
 from tables.deltalog.vacuum.removals import FileChanges, vector_of
@@ -31,6 +32,21 @@ def live_files(snapshot: Snapshot, root: str) -> tuple[pa.Array, set[str]]:
             if (file := vector_of(stored)) is not None:
                 found.append(key(file[0]))
     return column(found, KEY), folders
+
+
+def files_below(snapshot: Snapshot, root: str) -> pa.Array:
+    """The keys, below another table's directory `root`, of the files and deletion vectors there that the newest version needs.
+
+    Of a shallow clone both are named by absolute paths.
+    """
+    found = array("Q")
+    for batch in snapshot.files().select(["path", "deletion_vector"]).to_batches(max_chunksize=65_536):
+        vectors = batch.column("deletion_vector").drop_null().to_pylist()
+        named = [vector["path_or_inline"] for vector in vectors if vector["storage"] == "p"]
+        for path in (*batch.column("path").to_pylist(), *named):
+            if is_absolute(path) and (place := below(path, root)) is not None:
+                found.append(key(place))
+    return column(found, KEY)
 
 
 def newest_tombstones(changes: FileChanges, known_since_ms: int) -> pa.Table:

@@ -22,7 +22,9 @@ from jobs.commands.optimize.rules import Optimize
 from jobs.commands.registry import compared, contradicted
 from jobs.commands.reorg.rules import Reorg
 from jobs.dispatcher.attribution import explain_commits
+from jobs.dispatcher.reconcile import reconcile
 from jobs.domain.comparison import ROWS_CHANGED, Expected, Line, Unit, Verdict, contradictions, in_words, line
+from jobs.domain.errors import EngineFailure, EngineLost
 from jobs.domain.results import Result
 from jobs.domain.states import State
 from jobs.models import Job
@@ -219,13 +221,50 @@ def test_where_no_row_was_lost_nobody_is_told_to_go_back(olga: Person, sales: Ta
     assert "before-contradicted" not in page
 
 
-def test_commits_that_the_catalog_has_not_read_yet_say_nothing(olga: Person, sales: Table) -> None:
+def test_commits_that_can_not_be_read_say_nothing(olga: Person, sales: Table, monkeypatch: pytest.MonkeyPatch) -> None:
     job = rewritten(olga, sales, Optimize, Losing())
-    result = Result.from_json(job.result or {})
-    assert with_rows_changed(job, result).details[ROWS_CHANGED] == -1
     Commit.objects.filter(table=sales).delete()
-    bare = replace(result, details={})
+    monkeypatch.setattr("tables.sync.log_access.sync", lambda table_id: None)
+    bare = replace(Result.from_json(job.result or {}), details={})
     assert with_rows_changed(job, bare) == bare
+
+
+class Lost(Losing):
+    """Its JVM dies after the commit."""
+
+    def run(self, *args: Any) -> Result:
+        super().run(*args)
+        raise EngineLost(EngineFailure(None, None, "the JVM is gone"))
+
+
+class Breaking(Losing):
+    def run(self, *args: Any) -> Result:
+        super().run(*args)
+        raise KeyError("nobody thought of it")
+
+
+@pytest.mark.parametrize("command", [Optimize, Reorg])
+def test_rows_that_a_lost_run_has_lost_are_seen_by_the_dispatcher(
+    olga: Person, sales: Table, command: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jobs.dispatcher.reconcile.proven_dead", lambda attempt: True)
+    job = waiting(olga, sales, command, Lost())
+    with pytest.raises(EngineLost):
+        worked(claim_run, Lost())
+    assert reconcile() == 1
+    assert_alarmed(job)
+
+
+def test_rows_that_a_run_has_lost_are_seen_when_levee_itself_breaks_after_it(olga: Person, sales: Table) -> None:
+    job = waiting(olga, sales, Optimize, Breaking())
+    worked(claim_run, Breaking())
+    assert_alarmed(job)
+
+
+def assert_alarmed(job: Job) -> None:
+    done = Job.objects.get(pk=job.pk)
+    assert (done.state, (done.result or {})["details"][ROWS_CHANGED]) == (State.SUCCEEDED, -1)
+    assert judged(done).verdict == Explanation.Verdict.CONTRADICTS
 
 
 def drop_a_column(path: Path) -> None:
@@ -237,12 +276,19 @@ def drop_a_column(path: Path) -> None:
     small_delta.commit(path, "DROP COLUMNS", [protocol, {"metaData": metadata | {"configuration": mapped}}])
 
 
-def rewritten(olga: Person, sales: Table, command: Any, engine: SmallEngine, *, moved: bool = False) -> Job:
+def waiting(olga: Person, sales: Table, command: Any, engine: SmallEngine) -> Job:
+    """A job that a worker may run."""
     small_delta.append(Path(sales.path), [{"id": 50, "p": "FR"}])
     if command is Reorg:
         drop_a_column(Path(sales.path))
     request(Actor.acting_for(olga), command(str(sales.pk)), "many small files")
-    assert worked(claim_preview, engine).state == State.QUEUED
+    job = worked(claim_preview, engine)
+    assert job.state == State.QUEUED
+    return job
+
+
+def rewritten(olga: Person, sales: Table, command: Any, engine: SmallEngine, *, moved: bool = False) -> Job:
+    waiting(olga, sales, command, engine)
     if moved:
         small_delta.append(Path(sales.path), [{"id": 60, "p": "FR"}])
     job = worked(claim_run, engine)

@@ -131,3 +131,17 @@ def test_once_another_engine_has_added_the_features_delta_opens_the_table(spark:
     assert by_delta(spark, path) == {"invariants"}
     DeltaTable(str(path)).alter.add_feature(TableFeatures.Invariants, allow_protocol_versions_increase=True)
     assert by_delta(spark, path) == set()
+
+
+def test_the_version_that_lacked_them_opens_in_no_delta_later_either(spark: SparkSession, tmp_path: Path) -> None:
+    path = written(tmp_path / "t", field(nullable=False), {}, LISTS[0])
+    DeltaTable(str(path)).alter.add_feature(TableFeatures.Invariants, allow_protocol_versions_increase=True)
+    source = f"delta.`{path}`"
+    for statement in (
+        f"SELECT * FROM {source} VERSION AS OF 0",
+        f"RESTORE TABLE {source} TO VERSION AS OF 0",
+        f"CREATE TABLE delta.`{tmp_path / 'copy'}` SHALLOW CLONE {source} VERSION AS OF 0",
+    ):
+        with pytest.raises(EngineFailed) as failed, translate():
+            spark.sql(statement).collect()
+        assert failed.value.failure.condition == "DELTA_FEATURES_PROTOCOL_METADATA_MISMATCH", statement

@@ -202,6 +202,9 @@ def test_what_a_rule_protects_is_not_deleted(sample: Root, admin: Client, on: st
     table = factories.table_in(sample, "ledger")
     protect({"table": table, "root": sample, "everything": None}[on])
     before = files_in(Path(sample.uri))
+    warned = admin.get(URL).content.decode()
+    assert "Not possible now" in warned
+    assert ("the rule “Ledger” protects it" if on == "everything" else "1 approval rule on it") in warned
     answer = admin.post(URL, {"name": sample.name})
     assert answer.status_code == 409
     assert ("“Ledger”" if on == "everything" else "1 approval rule is on it") in answer.content.decode()

@@ -166,3 +166,40 @@ def test_a_bad_pointer_is_a_finding_with_its_mending_and_stops_no_change(sales: 
     assert "Delete _last_checkpoint before you change the table" in overview
     asked = {"command": "delete", "table": str(sales.pk), "reason": "r", **CHANGES["delete"]}
     assert caller("operator").post("/jobs", asked).status_code == 201
+
+
+def then_listed(table: Table) -> int:
+    """Another engine adds the feature that the protocol lacked. Returns the version that no Delta opens."""
+    unlisted_feature(table)
+    odd = small_delta.head(Path(table.path))
+    mended(table, unlisted_feature, "")
+    small_delta.append(Path(table.path), [{"id": 70, "p": "FR"}])
+    return odd
+
+
+def asked_of(table: Table, command: str, version: int) -> dict[str, Any]:
+    copy = {"target": f"{table.root.uri}/copy", "kind": "shallow"} if command == "clone" else {}
+    return {"command": command, "table": str(table.pk), "reason": "r", "version": version, **copy}
+
+
+LACKS = "can’t open version {}: the protocol doesn’t list checkConstraints"
+
+
+@pytest.mark.parametrize("command", ["restore", "clone"])
+def test_an_older_version_that_no_delta_opens_is_refused_at_the_request(sales: Table, command: str) -> None:
+    odd = then_listed(sales)
+    answer = caller("operator").post("/jobs", asked_of(sales, command, odd))
+    said = answer.json()
+    assert (answer.status_code, said["code"]) == (422, "stops_spark"), said
+    assert said["engine"]["condition"] == "DELTA_FEATURES_PROTOCOL_METADATA_MISMATCH"
+    assert LACKS.format(odd) in said["detail"]
+    assert "Choose a version since which the protocol lists them" in said["detail"]
+    assert not Job.objects.exists()
+    later = caller("operator").post("/jobs", asked_of(sales, command, odd + 1))
+    assert later.status_code == 201, later.json()
+
+
+def test_a_restore_s_page_says_so_by_the_older_log_itself(sales: Table) -> None:
+    odd = then_listed(sales)
+    page = browser(person_with("operator")).get(f"/tables/{sales.pk}/restore/", {"version": str(odd)})
+    assert LACKS.format(odd) in html.unescape(page.content.decode())

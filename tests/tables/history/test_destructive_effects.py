@@ -15,6 +15,7 @@ from console.accounts.models import Person
 from console.audit.actor import Actor
 from jobs.dispatcher.attribution import explain_commits
 from jobs.web.jobs.queries import destructive_lately
+from tables.catalog import attributions
 from tables.catalog.adding import additions
 from tables.history.destructive_effects import words_of
 from tables.history.operations import destructive
@@ -169,6 +170,38 @@ def test_commits_that_an_older_release_has_read_are_judged_by_the_next_sync(orde
     assert (commit.rows_changed, commit.engine_info) == (-10, "delta-rs.0.17.0")
     assert table.read_by == commit_rows.RULES
     assert (table.rewritten, table.incarnation) == (None, 0)
+
+
+def found_by_other_rules(table: Table, **found: list[str]) -> None:
+    """Attributions as a release with other rules left them (`v3=["merge"]`), and nothing of its commits read otherwise."""
+    Explanation.objects.filter(table=table).delete()
+    Explanation.objects.bulk_create(
+        Explanation(table=table, incarnation=0, version=int(name[1:]), effects=effects, verdict="nobody")
+        for name, effects in found.items()
+    )
+    Table.objects.filter(pk=table.pk).update(read_by=0, added_at="2000-01-01T00:00:00Z")
+
+
+def test_attributions_follow_the_rules_of_the_release_that_reads_a_log_again(
+    orders: Table, log: LogWriter, admin: Actor
+) -> None:
+    log.commit(1, info("MERGE"), add("n"))
+    log.commit(2, info("Manual Update"), remove("a"), add("m"))
+    log.commit(3, info("DELETE"), remove("b"))
+    log.commit(4, info("MERGE"), add("o"))
+    table = syncing.sync(orders.pk)
+    found_by_other_rules(table, v1=["merge"], v3=["delete"], v4=["merge"])
+    attributions.acknowledge(admin, table, 4, "a load of ours")
+    kept = dict(Explanation.objects.filter(version__in=[3, 4]).values_list("version", "pk"))
+    syncing.sync(orders.pk)
+    asked = {each.version: each for each in Explanation.objects.filter(table=table)}
+    assert {version: each.effects for version, each in asked.items()} == {
+        2: ["replaced_rows"],
+        3: ["delete"],
+        4: ["merge"],
+    }
+    assert asked[2].verdict == Explanation.Verdict.WAITING
+    assert {version: asked[version].pk for version in kept} == kept
 
 
 def test_what_a_log_has_no_more_stays_judged_by_its_name(orders: Table, log: LogWriter) -> None:

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import ast
+import inspect
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from tables.rules import health
 from tables.rules.health import Facts, HealthCode, Severity, StoredFiles, findings, missing, old_files, stale
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
@@ -112,3 +115,14 @@ def test_an_entry_is_stale_after_two_days() -> None:
     found = stale(NOW - timedelta(days=2, seconds=1), NOW)
     assert found is not None
     assert found.code == HealthCode.STALE_SYNC
+
+
+def test_the_codes_that_count_as_errors_are_those_whose_findings_are_errors() -> None:
+    """Lists of tables ask the database by these codes, pages by what each finding says of itself."""
+    calls = [node for node in ast.walk(ast.parse(inspect.getsource(health))) if isinstance(node, ast.Call)]
+    made = [call for call in calls if ast.unparse(call.func) == "HealthFinding"]
+    found = {(ast.unparse(call.args[0]), ast.unparse(call.args[1])) for call in made}
+    errors = {code for code, severity in found if severity == "Severity.ERROR"}
+    assert len(found) > len(errors) > 0
+    assert errors == {f"HealthCode.{HealthCode(code).name}" for code in health.ERRORS}
+    assert errors.isdisjoint(code for code, severity in found if severity != "Severity.ERROR")

@@ -10,7 +10,18 @@ from pyspark.sql import SparkSession
 from jobs.commands.convert.spark.schemas import NO_COLUMNS, Footers, UnreadableTypes
 from jobs.domain.consequences import listed
 from jobs.domain.errors import EngineFailure, Refusal
-from jobs.domain.footers.chunks import CODEC, DAMAGED, DECIMAL, ENCODING, ENCRYPTED, RANGE, SCHEMA, Faulty, FooterFault
+from jobs.domain.footers.chunks import (
+    CODEC,
+    DAMAGED,
+    DECIMAL,
+    ENCODING,
+    ENCRYPTED,
+    LONG,
+    RANGE,
+    SCHEMA,
+    Faulty,
+    FooterFault,
+)
 from jobs.engine.walk import WalkFindings
 
 VECTORIZED = "spark.sql.parquet.enableVectorizedReader"
@@ -21,6 +32,7 @@ COLUMNS_NAMED = 10
 CODES = {
     ENCRYPTED: "encrypted_files",
     DAMAGED: "damaged_files",
+    LONG: "unreadable_files",
     SCHEMA: "unreadable_files",
     CODEC: "unreadable_files",
     ENCODING: "unreadable_files",
@@ -33,6 +45,7 @@ BY_ROWS = (
 REMEDIES = {
     ENCRYPTED: "Write the files again without encryption, or move them out of the directory.",
     DAMAGED: "Replace the files with whole copies, or move them out of the directory.",
+    LONG: "Write the files again with fewer row groups or columns, or move them out of the directory.",
     SCHEMA: "Write the files again with types that Spark supports.",
     CODEC: "Write the files again with Snappy or Zstandard, or put the codec’s library on Spark’s class path.",
     ENCODING: f"Write the files again with another encoding, {BY_ROWS}.",
@@ -99,6 +112,7 @@ def _what(fault: FooterFault, column: str) -> str:
     texts = {
         ENCRYPTED: f"{'its footer' if fault.what == 'footer' else of} is encrypted, and Spark has no keys",
         DAMAGED: f"it is damaged: {fault.what}",
+        LONG: f"its footer takes more than {fault.what}, and Levee reads none that is longer",
         SCHEMA: f"its footer has a schema that Levee can’t read: {fault.what}",
         CODEC: f"{of} is compressed with the codec {fault.what}, which this Spark doesn’t have",
         ENCODING: f"{of} is encoded as {fault.what}, which Spark’s vectorized reader doesn’t know",

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from django.utils import timezone
 
-from console.base.text.counted import counted
+from jobs.commands.vacuum.log.clones import needs_of_clones, said_of_clones
 from jobs.commands.vacuum.log.readers import MOST_NAMED, is_lost, readable_spans, readers_of, said_of
 from jobs.commands.vacuum.log.removals import MILLISECOND, Window, newest_removal, removed_before, window_of
 from jobs.commands.vacuum.log.streams import refuse_below_streams, said_of_streams, streams_behind
@@ -40,7 +40,6 @@ from tables.deltalog.vacuum.removals import read_changes
 from tables.deltalog.vacuum.state import live_files, newest_tombstones
 from tables.deltalog.vacuum.versions import Span, dying, within
 from tables.history.reachability import TableReach
-from tables.history.shallow_clones import ShallowClone, clones_of
 from tables.storage.store import StorageError
 
 NOTHING = "No file is old enough: Delta has nothing to delete and commits nothing."
@@ -126,9 +125,9 @@ def _values(
     """What both previews have."""
     own = own_retention(subject)
     retention = retention_of(command.retention_hours, own)
-    readers, clones = readers_of(subject, lost, readable), clones_of(subject.table)
+    readers, clones = readers_of(subject, lost, readable), needs_of_clones(subject)
     behind = streams_behind(subject, window)
-    reading, cloned = [*said_of_streams(behind), *said_of(readers)], list(_clones(clones))
+    reading, cloned = [*said_of_streams(behind), *said_of(readers)], list(said_of_clones(clones))
     needed_by = [*reading, *_undos(subject, lost), *cloned]
     return {
         "class": class_of(retention),
@@ -143,7 +142,7 @@ def _values(
         "behind_streams": [str(each.stream.pk) for each in behind],
         "read_by": [str(reader.job.pk) for reader in readers[:MOST_NAMED] if reader.running],
         "asked_by": [str(reader.job.pk) for reader in readers[:MOST_NAMED] if not reader.running],
-        "named_clones": [str(clone.table.pk) for clone in clones[:MOST_NAMED]],
+        "named_clones": [str(need.clone.table.pk) for need in clones[:MOST_NAMED]],
         "table_id": subject.metadata.id,
         "measured_at_version": subject.version,
         "consequences": [
@@ -234,14 +233,3 @@ def _undos(subject: Subject, lost: Sequence[Span]) -> Iterator[str]:
         newest = [*sorted(undoable[:3]), *undoable[3:]]
         named = listed([f"{version:,}" for version in newest], 3)
         yield f"You could no longer undo what Levee committed as version {named}."
-
-
-def _clones(clones: Sequence[ShallowClone]) -> Iterator[str]:
-    for clone in clones[:MOST_NAMED]:
-        files = counted(clone.files, "file")
-        whose = "this table’s directory" if clone.in_this_one else "other tables’ directories, perhaps this one’s"
-        yield (
-            f"The shallow clone {clone.table.name} needs {files} of {whose}: it can’t be read any more if the vacuum deletes one of those."
-        )
-    if (more := len(clones) - MOST_NAMED) > 0:
-        yield f"{more:,} more shallow {'clone needs' if more == 1 else 'clones need'} files there as well."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Literal
@@ -24,6 +25,7 @@ from jobs.models import Job, Stream
 from jobs.streams import acts
 from jobs.targets.subject import subject_of
 from tables.models import Commit, Table
+from tables.record.live_files import files_path
 from tables.rules.health import HealthCode
 from tables.sync import log_access
 from tests import factories
@@ -166,7 +168,7 @@ def test_those_that_read_now_come_first_and_only_the_named_ones_are_noted(sales,
 
 def test_of_many_requests_and_clones_the_rest_is_a_number(sales, monkeypatch):
     monkeypatch.setattr("jobs.commands.vacuum.log.readers.MOST_NAMED", 1)
-    monkeypatch.setattr("jobs.commands.vacuum.log.preview.MOST_NAMED", 1)
+    monkeypatch.setattr("jobs.commands.vacuum.log.clones.MOST_NAMED", 1)
     olga = factories.person_with("operator")
     factories.job_on(sales, olga, Restore(str(sales.pk), 2, sales.path), State.AWAITING_APPROVAL)
     cloning(sales, 2)
@@ -175,7 +177,7 @@ def test_of_many_requests_and_clones_the_rest_is_a_number(sales, monkeypatch):
         factories.TableFactory(root=sales.root, name=name, health_codes=[HealthCode.OUTSIDE_FILES.value], layout=layout)
     texts = needed_by(sales, 0)
     assert "At least 1 more request needs such versions: they would fail." in texts
-    assert texts[-1] == "2 more shallow clones need files there as well."
+    assert texts[-1] == "2 more shallow clones need or may need such files as well."
     assert len(texts) == 4
 
 
@@ -272,19 +274,70 @@ def test_what_no_restore_undoes_is_not_named(sales, operation):
     assert needed_by(sales, HALF_A_DAY) == []
 
 
-def test_a_shallow_clone_in_the_catalog_is_named_whatever_the_retention(sales, tmp_path):
-    small_delta.create(tmp_path / "clone", [{"id": 1, "p": "FR"}])
-    [live] = small_delta.live(tmp_path / "clone")
-    commit = tmp_path / "clone" / "_delta_log" / f"{0:020d}.json"
-    commit.write_text(commit.read_text().replace(f'"{live}"', f'"file://{sales.path}/{live}"'))
-    clone = factories.TableFactory(root=sales.root, path=str(tmp_path / "clone"), name="clone")
+def removed_files(sales: Table) -> list[str]:
+    """Those that no version needs but old ones, by name."""
+    place = Path(sales.path)
+    return sorted(set(small_delta.live(place, 0)) - set(small_delta.live(place)))
+
+
+def shallow_clone(sales: Table, place: Path, *files: str, vector: str | None = None) -> Table:
+    """A table of the catalog with files of this one, and a deletion vector's of it beside the first."""
+    small_delta.create(place, [{"id": 1, "p": "FR"}])
+    commit = place / "_delta_log" / f"{0:020d}.json"
+    actions = [json.loads(line) for line in commit.read_text().splitlines()]
+    [add] = [action["add"] for action in actions if "add" in action]
+    marks = {"storageType": "p", "pathOrInlineDv": f"file://{sales.path}/{vector}", "sizeInBytes": 34, "cardinality": 1}
+    adds = [{"add": add | {"path": f"file://{sales.path}/{file}"}} for file in files]
+    if vector:
+        adds[0]["add"]["deletionVector"] = marks | {"offset": 1}
+    commit.write_text("\n".join(map(json.dumps, [action for action in actions if "add" not in action] + adds)))
+    clone: Table = factories.TableFactory(root=sales.root, path=str(place), name=place.name)
     log_access.sync(clone.pk)
+    return clone
+
+
+@pytest.mark.parametrize("hours", [None, HALF_A_DAY])
+def test_a_shallow_clone_is_named_with_the_files_that_only_it_needs(sales, tmp_path, hours):
+    live, (first, second, *_) = small_delta.live(Path(sales.path)), removed_files(sales)
+    clone = shallow_clone(sales, tmp_path / "clone", *live, first, second)
+    preview = previewed(sales, hours)
+    [text] = preview["in_use"]
+    assert text == (
+        "The shallow clone clone needs 2 files that this table no longer does: it can’t be read any more once a vacuum deletes them."
+    )
+    assert preview["named_clones"] == [str(clone.pk)]
+
+
+def test_a_shallow_clone_that_needs_only_files_of_the_newest_version_loses_none(sales, tmp_path):
+    shallow_clone(sales, tmp_path / "clone", *small_delta.live(Path(sales.path)))
+    preview = previewed(sales, HALF_A_DAY)
+    assert (preview["in_use"], preview["named_clones"]) == ([], [])
+
+
+def test_a_deletion_vector_of_a_shallow_clone_is_a_file_that_it_needs(sales, tmp_path):
+    [live, *_] = small_delta.live(Path(sales.path))
+    shallow_clone(sales, tmp_path / "clone", live, vector="deletion_vector_0.bin")
     [text] = needed_by(sales, None)
-    assert text.startswith("The shallow clone clone needs 1 file of this table’s directory: it can’t be read any more")
+    assert text.startswith("The shallow clone clone needs 1 file that this table no longer does")
+
+
+@pytest.mark.parametrize("unknown", ["its files", "its own are too many", "the table's are too many"])
+def test_where_it_is_unknown_which_files_a_shallow_clone_needs_it_may_need_some(sales, tmp_path, monkeypatch, unknown):
+    live = small_delta.live(Path(sales.path))
+    clone = shallow_clone(sales, tmp_path / "clone", *(live[:1] if unknown == "the table's are too many" else live))
+    if unknown == "its files":
+        files_path(clone.pk).unlink()
+    else:
+        monkeypatch.setattr("jobs.commands.vacuum.log.clones.MOST_FILES", 1)
+    [text] = previewed(sales, None)["in_use"]
+    assert text.startswith("The shallow clone clone needs")
+    assert "perhaps some that this table no longer does" in text
 
 
 def test_one_whose_files_lie_in_several_directories_may_need_this_ones(sales):
     layout = {"outside_files": 3, "outside_under": sales.root.uri}
     factories.TableFactory(root=sales.root, name="mixed", health_codes=[HealthCode.OUTSIDE_FILES.value], layout=layout)
     [text] = needed_by(sales, None)
-    assert text.startswith("The shallow clone mixed needs 3 files of other tables’ directories, perhaps this one’s: ")
+    assert text.startswith(
+        "The shallow clone mixed needs 3 files of other tables’ directories, perhaps some that this table "
+    )
