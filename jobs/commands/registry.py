@@ -66,7 +66,7 @@ from jobs.commands.vacuum import wording as vacuum_wording
 from jobs.commands.vacuum.handling import VacuumHandling
 from jobs.commands.vacuum.rules import Vacuum
 from jobs.domain.commands import Command, command_to_json
-from jobs.domain.comparison import OF_ROWS, ROWS_CHANGED, Line, Preview, Unit, contradictions, has_moved
+from jobs.domain.comparison import OF_ROWS, ROWS_CHANGED, Line, Preview, Unit, Verdict, contradictions, has_moved
 from jobs.domain.delta.feature_support import Cells
 from jobs.domain.fences import Fence
 from jobs.domain.results import Result, affected_rows
@@ -183,6 +183,7 @@ ROWS: dict[str, Row] = {
             web="jobs.web.commands.alter_schema",
             refuses=alter_schema_rules.REFUSED,
             compare=alter_schema_comparison.compare,
+            is_rehearsable=True,
         ),
         Row(
             SetProperties,
@@ -429,14 +430,22 @@ def contradicted(job: Job, result: Result) -> list[Line]:
 
 
 def rehearsed(job: Job) -> list[Figure]:
-    """The metrics of its rehearsal that the command has words for, times aside; empty without one, or if nothing was committed there."""
+    """The metrics of its rehearsal that the command has words for, times aside, and whether the rest came out as predicted; empty
+    without one, or if nothing was committed there."""
     row, preview = ROWS.get(job.command), job.preview or {}
-    metrics = (preview.get("rehearsal") or {}).get("operation_metrics") or {}
-    if row is None or not metrics:
+    found = preview.get("rehearsal") or {}
+    metrics, details = found.get("operation_metrics") or {}, found.get("details") or {}
+    if row is None or not (metrics or details):
         return []
-    result = Result(None, None, operation_metrics=metrics, num_affected_rows=affected_rows(metrics))
-    return [
-        Figure(line.label, line.actual, line.name, unit=line.unit)
-        for line in row.compare(preview, result)
-        if isinstance(line.actual, int) and line.unit is not Unit.MILLISECONDS
-    ]
+    result = Result(None, None, operation_metrics=metrics, num_affected_rows=affected_rows(metrics), details=details)
+    lines = [line for line in row.compare(preview, result) if line.unit is not Unit.MILLISECONDS]
+    return [figure for line in lines if (figure := _rehearsed_figure(line, details)) is not None]
+
+
+def _rehearsed_figure(line: Line, details: Mapping[str, Any]) -> Figure | None:
+    """A number as it was there; a word, which is none for people, by whether it is the predicted one."""
+    if isinstance(line.actual, int):
+        return Figure(line.label, line.actual, line.name, unit=line.unit)
+    if line.actual is None or not details:
+        return None
+    return Figure(line.label, None, "", word="as predicted" if line.verdict is Verdict.SAME else "other than predicted")

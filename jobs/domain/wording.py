@@ -28,6 +28,7 @@ class Figure:
     at_most: bool = False
     noun: str = ""
     unknown: str = "unknown"  # the word for None
+    word: str = ""  # in place of a number
 
 
 class Wording(Protocol):

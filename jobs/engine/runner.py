@@ -14,6 +14,7 @@ from jobs.domain.measures import Measure
 from jobs.domain.results import Result
 
 Question = Mapping[str, Any]
+Run = Callable[[SparkSession, Any, Mapping[str, Any], Checked, Report], Result]
 Read = Callable[[SparkSession, Question, Report], dict[str, Any]]
 
 
@@ -25,6 +26,10 @@ def _none_older(command: Any) -> None:
     return None
 
 
+def _nothing_else(result: Result) -> Mapping[str, Any]:
+    return {}
+
+
 def at_path(command: Any, path: str) -> Any:
     """The same command on the table at another path."""
     return replace(command, path=path)
@@ -32,11 +37,12 @@ def at_path(command: Any, path: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Rehearsal:
-    """How a command runs on a clone of its table: the command for the clone's path; and the older version that it needs below the
-    measured one, if any: the clone then has it as version 0."""
+    """How a command runs on a clone of its table: the command for the clone's path; the older version that it needs below the
+    measured one, if any: the clone then has it as version 0; and what its result tells beside Delta's metrics, without versions."""
 
     on_clone: Callable[[Any, str], Any] = at_path
     older: Callable[[Any], int | None] = _none_older
+    told: Callable[[Result], Mapping[str, Any]] = _nothing_else
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +53,7 @@ class Runner:
     JVM. `paths` are the places that a command works on. `rehearsal` is there for a command that can be rehearsed.
     """
 
-    run: Callable[[SparkSession, Any, Mapping[str, Any], Checked, Report], Result]
+    run: Run
     preview: Callable[[SparkSession, Any, int | None, Report], Measure] | None = None
     reads: Mapping[str, Read] = field(default_factory=dict)
     warm_up: Callable[[str], Command] | None = None

@@ -37,6 +37,20 @@ class PastSerializer(serializers.Serializer[Any]):
     runs = serializers.IntegerField(help_text="Runs that this is taken from.")
 
 
+class RehearsedCommitSerializer(serializers.Serializer[Any]):
+    """A commit that a rehearsal made."""
+
+    operation = serializers.CharField()
+
+
+class RehearsedDetailsSerializer(serializers.Serializer[Any]):
+    """What came of a rehearsed change of the schema, as its comparison has it afterwards."""
+
+    commits = RehearsedCommitSerializer(many=True)
+    schema_read = serializers.CharField(required=False, help_text="A digest of the schema.")
+    protocol_read = serializers.CharField(required=False, help_text="Versions and features in words.")
+
+
 class RehearsalSerializer(serializers.Serializer[Any]):
     """What the command did when it ran on a private shallow clone of the table, which is gone."""
 
@@ -45,6 +59,7 @@ class RehearsalSerializer(serializers.Serializer[Any]):
     )
     rows_after = serializers.IntegerField(help_text="Rows that Spark read there afterwards.")
     seconds = serializers.FloatField(help_text="How long the run took.")
+    details = RehearsedDetailsSerializer(required=False, help_text="Of a change of the schema alone.")
 
 
 def rehearse_flag() -> Flag:

@@ -10,7 +10,7 @@ from typing import Any, TextIO
 import click
 
 from console.cli.acts import Act, pass_session
-from console.cli.requesting import open_for_table, requested
+from console.cli.requesting import open_for_table, rehearsed, requested
 from console.cli.session import Session
 
 _ORDER = "levee.order_of_changes"
@@ -53,9 +53,10 @@ class InOrder(Act):
 @click.option(
     "--changes", type=click.File(), metavar="FILE", help="All changes as the API's JSON list; -: from standard input."
 )
+@rehearsed
 @requested
 @pass_session
-def alter_schema(session: Session, table: str, changes: TextIO | None, **given: Any) -> int:
+def alter_schema(session: Session, table: str, changes: TextIO | None, rehearse: bool, **given: Any) -> int:
     """Request changes of the schema of TABLE (a name, a path or an id): one commit each, in the order of the options.
 
     \b
@@ -68,7 +69,7 @@ def alter_schema(session: Session, table: str, changes: TextIO | None, **given: 
     wanted = list(_in_order(click.get_current_context().meta[_ORDER], by_kind))
     if (changes is None) == (not wanted):
         raise click.UsageError("Give changes as options, or all of them by --changes.")
-    values = {"changes": _read(changes) if changes else wanted}
+    values = {"changes": _read(changes) if changes else wanted, **({"rehearse": True} if rehearse else {})}
     return open_for_table(session, "alter_schema", table, values, given)
 
 

@@ -28,7 +28,7 @@ from jobs.engine.definitions.redefined import REDEFINED, is_redefined, refuse_re
 from jobs.engine.directory import Directory, changing, judged, keeping, kept
 from jobs.engine.errors import CANCELLED, as_failure
 from jobs.engine.predicates import column_of
-from jobs.engine.runner import Runner
+from jobs.engine.runner import Rehearsal, Runner
 from jobs.engine.table_v2 import loaded_table
 from jobs.engine.versions import rows_of, started, table_at, version_of
 
@@ -254,4 +254,13 @@ def _array(session: SparkSession, parts: Sequence[str]) -> Any:
     return made
 
 
-RUNNER = Runner(run_alter_schema, preview_alter_schema)
+def _told(result: Result) -> dict[str, Any]:
+    """What a rehearsal tells of it: its commits by their operations, and the schema and protocol that came of them."""
+    commits = [{"operation": commit["operation"]} for commit in result.details["commits"]]
+    return {
+        "commits": commits,
+        **{name: result.details[name] for name in ("schema_read", "protocol_read") if name in result.details},
+    }
+
+
+RUNNER = Runner(run_alter_schema, preview_alter_schema, rehearsal=Rehearsal(told=_told))

@@ -21,12 +21,12 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from jobs.domain.engine import Checked, Report
-from jobs.domain.errors import CommandRefused, DirectorySwapped, Refusal
+from jobs.domain.errors import CommandRefused, DirectorySwapped, EngineFailed, EngineFailure, Refusal
 from jobs.engine.directory import Directory, judged, kept
 from jobs.engine.inside import OwnClone, allowing
 from jobs.engine.measuring import measure
 from jobs.engine.quoting import path_table
-from jobs.engine.runner import Runner
+from jobs.engine.runner import Rehearsal, Run, Runner
 from jobs.engine.versions import rows_of, table_at
 from jobs.engine.walk import DELTA_LOG
 
@@ -55,10 +55,11 @@ class Rehearsing:
 
 
 def rehearse(session: SparkSession, runner: Runner, asked: Rehearsing, report: Report) -> dict[str, Any]:
-    """What the run did on the clone: `{operation_metrics, rows_after, seconds}`.
+    """What the run did on the clone: `{operation_metrics, rows_after, seconds, details?}`.
 
     `operation_metrics` are texts as Delta recorded them, none where it committed nothing; `rows_after` are the rows that Spark reads there
-    afterwards, `seconds` the run's alone. Raises as the command's run does; CommandRefused `rehearsal` if the place has too little space
+    afterwards, `seconds` the run's alone, `details` what else the command tells. Raises as the command's run does, EngineFailed too for one
+    that fails between two of its commits; CommandRefused `rehearsal` if the place has too little space
     or was changed, `outside_roots` if the table's directory was swapped meanwhile: the clone's log names its files until the end.
     """
     if runner.rehearsal is None:
@@ -71,7 +72,7 @@ def rehearse(session: SparkSession, runner: Runner, asked: Rehearsing, report: R
         command = runner.rehearsal.on_clone(asked.command, clone.path)
         try:
             with allowing(clone):
-                return _played(session, runner, command, asked.preview, report)
+                return _played(session, runner.run, runner.rehearsal, command, asked.preview, report)
         except DirectorySwapped as swapped:
             raise CommandRefused(
                 Refusal("rehearsal", SWAPPED.format(why=swapped), remedy="Request it again.")
@@ -112,17 +113,21 @@ def _sweep(folder: Path) -> None:
 
 
 def _played(
-    session: SparkSession, runner: Runner, command: Any, preview: Mapping[str, Any], report: Report
+    session: SparkSession, run: Run, rehearsal: Rehearsal, command: Any, preview: Mapping[str, Any], report: Report
 ) -> dict[str, Any]:
     directory = judged(command.path)
     head = int(table_at(session, directory, None).initialSnapshot().version())
     began = time.monotonic()
-    result = runner.run(session, command, preview, Checked(head), _Aside(report))
+    result = run(session, command, preview, Checked(head), _Aside(report))
     seconds = time.monotonic() - began
+    if failure := result.details.get("failure"):
+        raise EngineFailed(EngineFailure.from_json(failure))
     report.stage("rehearsing: reading rows")
     rows = measure(rows_of(session, table_at(session, directory, None)), hashed=False).rows
     # Without the run's own sentences: they would name the clone's versions.
-    return {"operation_metrics": dict(result.operation_metrics), "rows_after": rows, "seconds": round(seconds, 1)}
+    told = rehearsal.told(result)
+    found = {"operation_metrics": dict(result.operation_metrics), "rows_after": rows, "seconds": round(seconds, 1)}
+    return found | ({"details": dict(told)} if told else {})
 
 
 class _Aside:

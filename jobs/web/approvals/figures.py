@@ -61,6 +61,8 @@ def _shown(figure: Figure) -> Shown:
 
 
 def _value(figure: Figure) -> str:
+    if figure.word:
+        return figure.word
     if figure.value is None:
         return unknown(figure.why_unknown, figure.unknown)
     return f"{'≤ ' if figure.at_most else ''}{_figure(figure.value, figure)}"

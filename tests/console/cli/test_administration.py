@@ -83,7 +83,10 @@ def test_a_clone_is_shallow_or_deep_as_was_said(olga, sales, lake):
     assert (neither.exit_code, "--shallow or --deep" in neither.stderr) == (Exit.USAGE, True)
 
 
-@pytest.mark.parametrize("command", [["delete", "--where", "p = 'FR'"], ["restore", "0"], ["optimize"]])
+@pytest.mark.parametrize(
+    "command",
+    [["delete", "--where", "p = 'FR'"], ["restore", "0"], ["optimize"], ["alter-schema", "--add", "note", "string"]],
+)
 def test_what_can_run_on_a_clone_first_is_asked_to(olga, sales, command):
     name, *rest = command
     done = olga(name, sales, *rest, "--rehearse", "--reason", "as agreed", "--id")

@@ -13,6 +13,8 @@ from console.audit.actor import Actor
 from console.audit.models import Event
 from console.base.errors import Problem
 from jobs.approvals.decisions import edit
+from jobs.commands.alter_schema.comparison import protocol_words
+from jobs.commands.alter_schema.rules import AlterSchema
 from jobs.commands.delete.rules import Delete
 from jobs.commands.reorg.rules import Reorg
 from jobs.domain.errors import EngineCancelled, EngineFailed, EngineFailure
@@ -23,6 +25,7 @@ from jobs.lifecycle.cancelling import digest_of, withdraw
 from jobs.models import Job
 from jobs.requests import rehearsals
 from jobs.requests.asking import request
+from jobs.web.approvals.figures import rehearsed_of
 from jobs.worker.claims import claim_preview
 from jobs.worker.execution import Execution, work
 from jobs.worker.spark_engine import SparkEngine
@@ -249,6 +252,7 @@ def test_a_command_that_never_has_one_refuses_the_wish(olga, sales):
     [
         ("delete", {"text": WHERE, "do": "request"}),
         ("optimize", {"do": "request"}),
+        ("schema/change", {"changes": '[{"add": {"path": "note", "type": "string"}}]', "do": "request"}),
         ("restore", {"version": "0", "name": "sales", "accept": ["1-1"]}),
     ],
 )
@@ -270,3 +274,20 @@ def test_a_worker_that_starts_removes_what_killed_rehearsals_left(tmp_path: Path
     runtime = SimpleNamespace(scratch=tmp_path, start=lambda: None)
     SparkEngine(cast(Runtime, runtime)).start()
     assert not list((tmp_path / rehearsal.FOLDER).rglob("*"))
+
+
+@pytest.mark.parametrize(("change", "word"), [({}, "as predicted"), ({"schema_read": "x"}, "other than predicted")])
+def test_a_change_of_the_schema_is_shown_by_whether_it_came_out_as_predicted(olga, sales, change, word):
+    """Digests are no words for people."""
+    given = {"add": {"path": "note", "type": "string"}}
+    job = request(Actor.acting_for(olga), AlterSchema(str(sales.pk), [given]), "r", rehearse=True).job
+    preview = job.preview or {}
+    details = {
+        "commits": [{"operation": "ADD COLUMNS"}],
+        "schema_read": preview["schema_digest"],
+        "protocol_read": protocol_words(preview["protocol_after"]),
+    }
+    told = {"operation_metrics": {}, "rows_after": 7, "seconds": 0.4, "details": details | change}
+    job.preview = preview | {"rehearsal": told}
+    figures = {figure["label"]: figure["value"] for figure in (rehearsed_of(job) or {})["figures"]}
+    assert figures == {"Changes committed": "1", "Schema": word, "Protocol": "as predicted"}

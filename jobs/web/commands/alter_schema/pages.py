@@ -25,7 +25,7 @@ from jobs.commands.alter_schema.wording import CLASSES
 from jobs.domain.delta.data_types import OFFERED
 from jobs.domain.errors import CommandRefused
 from jobs.policy.needs import needs_of
-from jobs.requests import asking
+from jobs.requests import asking, rehearsals
 from jobs.targets.access import table_to_change
 from jobs.targets.problems import problem_of_refused
 from jobs.targets.subject import Subject
@@ -97,6 +97,8 @@ def _context(request: HttpRequest, subject: Subject, asked: AskedChanges) -> dic
         "properties_url": _properties_url(subject, problem),
         "class_text": CLASSES.get(preview["class"], "") if preview else "",
         "needs": needs_of(person_of(request), AlterSchema.kind, subject.table, preview) if preview else None,
+        "may_rehearse": rehearsals.possible(AlterSchema.kind),
+        "rehearse": asked.given.get("rehearse") == "on",
     }
 
 
@@ -145,7 +147,8 @@ def _requested(request: HttpRequest, subject: Subject, context: dict[str, Any]) 
         return render(request, PAGE, context, status=400)
     command = AlterSchema(str(subject.table.pk), context["wanted"])
     try:
-        made = asking.request(Actor.of(request), command, reason.cleaned_data["reason"], seen=subject)
+        said = reason.cleaned_data["reason"]
+        made = asking.request(Actor.of(request), command, said, seen=subject, rehearse=context["rehearse"])
     except Problem as problem:
         if problem.status not in SAID_ON_THE_PAGE:
             raise

@@ -10,7 +10,7 @@ from rest_framework import serializers
 
 from console.base.rest import Body, LiteralText
 from jobs.commands.alter_schema.rules import MOST_CHANGES, AlterSchema
-from jobs.web.parts import CLASSES, ConsequenceSerializer, Shape
+from jobs.web.parts import CLASSES, ConsequenceSerializer, RehearsalSerializer, Shape, rehearse_flag
 
 
 @extend_schema_field({"type": "object", "maxProperties": 1, "minProperties": 1, "additionalProperties": True})
@@ -42,6 +42,7 @@ class AlterSchemaBody(Body):
         ),
     )
     reason = LiteralText(max_length=2000, allow_blank=True)
+    rehearse = rehearse_flag()
 
 
 def _alter_schema(given: Mapping[str, Any]) -> AlterSchema:
@@ -112,6 +113,7 @@ class AlterSchemaPreviewSerializer(serializers.Serializer[Any]):
     readers = SchemaReaderSerializer(many=True)
     violating_rows = serializers.IntegerField(allow_null=True)
     measured_at_version = serializers.IntegerField()
+    rehearsal = RehearsalSerializer(required=False)
     speed = serializers.ChoiceField(["log", "exact"])
     consequences = ConsequenceSerializer(many=True)
 

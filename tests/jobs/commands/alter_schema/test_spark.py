@@ -14,13 +14,16 @@ from jobs.commands.alter_schema.rules import AlterSchema
 from jobs.domain.comparison import Verdict
 from jobs.domain.engine import UNCHECKED, Checked
 from jobs.domain.errors import CommandRefused, EngineFailed
+from jobs.domain.results import Result
 from jobs.engine.definitions.redefined import REDEFINED
+from jobs.engine.runs import rehearsal
 from jobs.predicates.table_schema import schema_of
 from jobs.targets.subject import Subject
 from tables.deltalog.replay.log import open_log
 from tables.deltalog.rules.schema import parse_schema
 from tables.models import Table
 from tests.jobs.engine.lake import commits
+from tests.jobs.engine.test_rehearsal import bytes_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("engine")]
 PROPERTIES = {"delta.columnMapping.mode": "name", "delta.enableTypeWidening": "true"}
@@ -91,6 +94,37 @@ def test_every_kind_of_change_comes_out_as_predicted_in_one_commit_each(table, a
     assert {name: line.verdict for name, line in lines.items()} == dict.fromkeys(lines, Verdict.SAME), lines
     assert subject_at(table).table.clustering_columns == ["id"]
     assert subject_at(table).metadata.description == "what it is"
+
+
+def test_a_rehearsal_tells_what_the_run_then_does_and_leaves_the_table_as_it_is(table, engine, marks, report, tmp_path):
+    table = Path(shutil.copytree(table, tmp_path / "rehearsed"))
+    written, preview = from_log(subject_at(table), AlterSchema("t", ALL))
+    before = bytes_of(table)
+    told = engine.rehearse(written, preview, 0, marks, report)
+    assert bytes_of(table) == before
+    assert not list((engine.runtime.scratch / rehearsal.FOLDER).glob("*"))
+    assert told["rows_after"] == 10
+    result = engine.run(written, preview, UNCHECKED, marks, report)
+    made = [commit["operation"] for commit in result.details["commits"]]
+    assert [commit["operation"] for commit in told["details"]["commits"]] == made
+    for name in ("schema_read", "protocol_read"):
+        assert told["details"][name] == result.details[name]
+    as_rehearsed = Result(None, None, details=told["details"])
+    lines = list(compare(preview, as_rehearsed))
+    assert {line.verdict for line in lines} == {Verdict.SAME}, lines
+
+
+def test_a_rehearsal_that_fails_between_two_changes_fails(table, engine, marks, report):
+    changes = [
+        {"add": {"path": "rehearsed", "type": "int"}},
+        {"add_constraint": {"name": "large", "expression": "id > 2"}},
+    ]
+    written, preview = from_log(subject_at(table), AlterSchema("t", changes))
+    count = len(commits(table))
+    with pytest.raises(EngineFailed) as failed:
+        engine.rehearse(written, preview, 0, marks, report)
+    assert failed.value.failure.condition == "DELTA_NEW_CHECK_CONSTRAINT_VIOLATION"
+    assert len(commits(table)) == count
 
 
 def test_rows_that_violate_a_constraint_are_counted_and_it_is_refused_in_delta_s_words(
