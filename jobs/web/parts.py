@@ -110,7 +110,8 @@ class Parts:
 
     `what` says what was asked for; `edit` holds the form that `edit_form` makes of what was typed and the job; `result` and
     `measured` are of a job's page; `drawn` makes what `what` draws of the job (`review.drawn`, or `outcome.drawn` after it); `ask_again`
-    is the page where the same is asked for on the table as it is now; `offer` is how a table's pages offer it (None: they don't).
+    is the page where the same is asked for on the table as it is now, `opposite` where what takes the job's commits back is, if a change
+    does; `offer` is how a table's pages offer it (None: they don't).
     """
 
     what: str = ""
@@ -119,6 +120,7 @@ class Parts:
     measured: str = ""
     edit_form: Callable[[Mapping[str, Any] | None, Job], forms.Form] | None = None
     ask_again: Callable[[Job], str] = _no_address
+    opposite: Callable[[Job], str] = _no_address
     drawn: Callable[[Job], Mapping[str, Any]] = _nothing
     answers: Mapping[str, Answer] = field(default_factory=dict)
     offer: Offer | None = None

@@ -15,7 +15,7 @@ from jobs.models import Job
 from jobs.requests.asking import REASON_LENGTH
 from jobs.targets.access import job_for
 
-AGAIN = "again"
+AGAIN, OPPOSITE = "again", "opposite"
 Values = Mapping[str, str | Sequence[str]]
 
 
@@ -29,9 +29,17 @@ def again_at(name: str, job: Job) -> str:
     return f"{reverse(name, args=[_page_of(job)])}?{urlencode({AGAIN: job.pk})}"
 
 
-def job_again(request: HttpRequest, kind: str, table_id: uuid.UUID | None) -> Job | None:
-    """The job that the address names. Raises Http404 for one that you may not see, or of another command or table's page."""
-    named = request.GET.get(AGAIN) if request.method == "GET" else None
+def opposite_at(name: str, job: Job) -> str:
+    """The address of a command's page that takes from the job what would take it back."""
+    return f"{reverse(name, args=[_page_of(job)])}?{urlencode({OPPOSITE: job.pk})}"
+
+
+def job_again(request: HttpRequest, kind: str, table_id: uuid.UUID | None, under: str = AGAIN) -> Job | None:
+    """The job that the address names, by `again` or `opposite`.
+
+    Raises Http404 for one that you may not see, or of another command or table's page.
+    """
+    named = request.GET.get(under) if request.method == "GET" else None
     if named is None:
         return None
     try:

@@ -37,7 +37,7 @@ class AlterSchemaHandling(Handling[AlterSchema]):
     """The changes fit one schema only: any other change of the table's metadata makes the job stale, and new rows don't."""
 
     not_undone = (
-        "A restore brings back the rows of the earlier version too. Request the opposite change instead, or restore the table to the"
+        "A restore brings back the rows of the earlier version too. Ask for the opposite change instead, or restore the table to the"
         " version before it from its history."
     )
     several_commits = True

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from jobs.commands.alter_schema.log import columns, tables
+from jobs.commands.alter_schema.log.opposites import opposite_of, replaced_by
 from jobs.commands.alter_schema.log.state import MetadataState, refused, state_of
 from jobs.commands.alter_schema.rules import (
     IRREVERSIBLE,
@@ -46,14 +47,16 @@ def from_log(subject: Subject, command: AlterSchema) -> tuple[AlterSchema, dict[
     Raises CommandRefused with Delta's own condition for the first change that Delta would refuse, with its place in the list.
     """
     before = state_of(subject)
-    after, written, constraints = before.copy(), [], []
+    after, written, constraints, opposites = before.copy(), [], [], []
     for number, change in enumerate(command.changes, 1):
+        replaced = replaced_by(after, change)
         made = _applied(after, change, number, len(command.changes))
         written.append(made)
+        opposites.append(opposite_of(made, replaced))
         if "add_constraint" in made:
             constraints.append(_constraint(made["add_constraint"], number))
     stored = replace(command, changes=written, path=subject.table.path)
-    return stored, _preview(subject, before, after, written, constraints)
+    return stored, _preview(subject, before, after, written, constraints) | {"opposites": opposites}
 
 
 def state_after(subject: Subject, changes: Sequence[Change]) -> MetadataState:

@@ -24,6 +24,7 @@ from jobs.commands.alter_schema.rules import MAPPING_MODE, AlterSchema, Change, 
 from jobs.commands.alter_schema.wording import CLASSES
 from jobs.domain.delta.data_types import OFFERED
 from jobs.domain.errors import CommandRefused
+from jobs.models import Job
 from jobs.policy.needs import needs_of
 from jobs.requests import asking, rehearsals
 from jobs.targets.access import table_to_change
@@ -33,7 +34,7 @@ from jobs.targets.writable import subject_to_change
 from jobs.web.asked_table import SAID_ON_THE_PAGE, asked_of
 from jobs.web.commands.alter_schema.forms import KINDS, AskedChanges, ChangeForm, ReasonForm, added, asked_in
 from jobs.web.parts import Parts, on_table
-from jobs.web.prefilled import again_at, as_entered, job_again
+from jobs.web.prefilled import OPPOSITE, again_at, as_entered, job_again, opposite_at
 from tables.deltalog.rules.schema import dotted, walk
 from tables.models import Table
 from tables.ports import Offer
@@ -63,13 +64,30 @@ def alter_schema(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
 
 
 def _asked_again(request: HttpRequest, table: Table) -> AskedChanges | None:
-    """The changes that an earlier job on this table hasn't committed; None if the address names no job."""
+    """The changes that an earlier job on this table hasn't committed, or the opposite of those that it has; None if the address names
+    no job."""
+    if job := job_again(request, AlterSchema.kind, table.pk, OPPOSITE):
+        return AskedChanges(tuple(_opposites(job)))
     job = job_again(request, AlterSchema.kind, table.pk)
     if job is None:
         return None
-    done = len((job.result or {}).get("details", {}).get("commits") or ())
-    changes = tuple(_as_asked(change) for change in job.parameters["changes"][done:])
+    changes = tuple(_as_asked(change) for change in job.parameters["changes"][_committed(job) :])
     return AskedChanges(changes, given=as_entered(job, {}))
+
+
+def _committed(job: Job) -> int:
+    """How many of its changes the job has committed."""
+    return len((job.result or {}).get("details", {}).get("commits") or ())
+
+
+def _opposites(job: Job) -> list[dict[str, Any]]:
+    """What takes its committed changes back, the last one first; those that no change takes back are left out."""
+    known = (job.preview or {}).get("opposites") or ()
+    return [change for change in reversed(known[: _committed(job)]) if change is not None]
+
+
+def _opposite(job: Job) -> str:
+    return opposite_at("jobs:alter_schema", job) if _opposites(job) else ""
 
 
 def _context(request: HttpRequest, subject: Subject, asked: AskedChanges) -> dict[str, Any]:
@@ -169,6 +187,7 @@ def _as_asked(change: Mapping[str, Any]) -> dict[str, Any]:
 PARTS = Parts(
     what="jobs/alter_schema/what.html",
     ask_again=partial(again_at, "jobs:alter_schema"),
+    opposite=_opposite,
     offer=Offer(
         AlterSchema.kind,
         "Change the schema…",

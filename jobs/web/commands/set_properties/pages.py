@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from console.accounts.permissions import requires
@@ -42,6 +43,11 @@ def _again(job: Job) -> Values:
     }
 
 
+def _opposite(job: Job) -> str:
+    query = (job.preview or {}).get("opposite")
+    return f"{reverse('jobs:set_properties', args=[job.table_id])}?{query}" if query else ""
+
+
 _PAGE = RewritePage(SetProperties.kind, "jobs/set_properties/page.html", PropertiesForm, _previewed, _more, _again)
 
 
@@ -55,6 +61,7 @@ def set_properties(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
 PARTS = Parts(
     what="jobs/set_properties/what.html",
     ask_again=partial(again_at, "jobs:set_properties"),
+    opposite=_opposite,
     offer=Offer(
         SetProperties.kind,
         "Properties…",

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
+from jobs.commands.alter_schema.log.opposites import opposite_of, replaced_by
 from jobs.commands.alter_schema.log.preview import _APPLY, differences, violations, with_counts
-from jobs.commands.alter_schema.log.state import MetadataState, find
+from jobs.commands.alter_schema.log.state import MetadataState, all_fields, find
 from jobs.commands.alter_schema.log.tables import violating
 from jobs.commands.alter_schema.log.widening import widening_in
 from jobs.commands.alter_schema.rules import (
@@ -417,3 +418,56 @@ def test_every_kind_has_words():
     assert len(set(texts)) == len(texts)
     assert texts[0] == "Add the column a of type int, first of its level, with the comment “c”"
     assert len(irreversible_of(changes)) == 3
+
+
+def looks(table: MetadataState) -> dict[str, Any]:
+    """What people see of it; numbers of columns are never used twice, and an empty comment stays."""
+    seen = table.as_json()
+    for field in all_fields({"type": "struct", "fields": seen["schema"]["fields"]}):
+        field["metadata"] = {
+            name: text for name, text in field["metadata"].items() if not (name == "comment" and text == "")
+        }
+    return seen
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        [{"add": {"path": "st.`a.b`", "type": "int"}}],
+        [{"rename": {"path": "st.x", "to": "`x.y`"}}, {"rename": {"path": "st", "to": "`g.h`"}}],
+        [{"comment": {"path": "n", "text": "first"}}, {"comment": {"path": "n", "text": "second"}}],
+        [{"rename": {"path": "n", "to": "count"}}, {"comment": {"path": "count", "text": "how many"}}],
+        [{"add_constraint": {"name": "Few", "expression": "n < 5"}}],
+        [
+            {"add_constraint": {"name": "few", "expression": "n < 5"}},
+            {"drop_constraint": {"name": "FEW"}},
+            {"add_constraint": {"name": "few", "expression": "n < 9"}},
+        ],
+        [{"drop_constraint": {"name": "there"}}],
+        [{"cluster_by": ["id"]}, {"cluster_by": ["n", "id"]}],
+        [{"table_comment": "a"}, {"table_comment": "b"}],
+    ],
+)
+def test_the_opposites_from_the_last_one_on_take_everything_back(changes):
+    table = state({**MAPPED, "delta.constraints.there": "id > 0"}, clustering=[("s",)])
+    before, opposites = looks(table), []
+    for change in changes:
+        replaced = replaced_by(table, change)
+        [made] = apply(table, change)
+        opposites.append(opposite_of({opened(change)[0]: made}, replaced))
+    assert looks(table) != before or len(changes) > 1
+    apply(table, *reversed(opposites))
+    assert looks(table) == before
+
+
+@pytest.mark.parametrize(
+    "change", [{"drop": {"path": "ok"}}, {"widen": {"path": "n", "type": "bigint"}}, {"nullable": {"path": "id"}}]
+)
+def test_what_delta_takes_back_by_no_change_has_no_opposite(change):
+    assert opposite_of(change, None) is None
+    assert irreversible_of([change])
+
+
+def test_what_a_refused_change_would_replace_is_nothing():
+    assert replaced_by(state(), {"comment": {"path": "nope", "text": "x"}}) is None
+    assert replaced_by(state(), {"drop_constraint": {"name": "nope"}}) is None

@@ -223,6 +223,35 @@ def test_a_job_that_made_some_of_its_changes_says_which_and_leads_to_the_others(
     assert [change["text"] for change in left.context["asked"].listed] == ["Comment note with “hi”"]
 
 
+def test_what_a_job_has_committed_leads_to_its_opposite(client, mapped):
+    changes = [ADD, {"rename": {"path": "id", "to": "number"}}, {"comment": {"path": "note", "text": "hi"}}]
+    client.post(url(mapped), {"changes": json.dumps(changes), "kind": "add", "reason": "r", "do": "request"})
+    job = Job.objects.get()
+    commits = [{"version": 1, "operation": "ADD COLUMNS"}, {"version": 2, "operation": "RENAME COLUMN"}]
+    result = Result(2, "RENAME COLUMN", read_version=0, details={"text": "done", "commits": commits})
+    assert client.get(f"/jobs/{job.pk}/").context.get("outcome", {}).get("opposite_url", "") == ""
+    Job.objects.filter(pk=job.pk).update(state="succeeded", version=2, result=result.as_json(), finished_at=Now())
+    page = client.get(f"/jobs/{job.pk}/")
+    link = page.context["outcome"]["opposite_url"]
+    assert f'id="to-opposite" class="btn" href="{link}"' in page.content.decode()
+    asked = client.get(link).context["asked"]
+    assert [change["text"] for change in asked.listed] == ["Rename the column number to id", "Drop the column note"]
+    assert not asked.given.get("reason")
+    viewer = browser(factories.person_with("viewer"))
+    assert "to-opposite" not in viewer.get(f"/jobs/{job.pk}/").content.decode()
+
+
+def test_what_no_change_takes_back_leads_nowhere(client, mapped):
+    change = {"widen": {"path": "id", "type": "decimal(20,0)"}}
+    client.post(url(mapped), {"changes": json.dumps([change]), "kind": "add", "reason": "r", "do": "request"})
+    job = Job.objects.get()
+    result = Result(1, "CHANGE COLUMN", read_version=0, details={"text": "done", "commits": [{"version": 1}]})
+    Job.objects.filter(pk=job.pk).update(state="succeeded", version=1, result=result.as_json(), finished_at=Now())
+    page = client.get(f"/jobs/{job.pk}/")
+    assert page.context["outcome"]["opposite_url"] == ""
+    assert "to-opposite" not in page.content.decode()
+
+
 def test_many_long_changes_can_be_requested_again(client, mapped):
     """The server reads no address of more than 4,094 bytes."""
     changes = [{"comment": {"path": "id", "text": f"{number} " * 500}} for number in range(20)]

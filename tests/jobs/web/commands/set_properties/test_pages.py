@@ -3,7 +3,9 @@
 import html as markup
 
 import pytest
+from django.db.models.functions import Now
 
+from jobs.domain.results import Result
 from jobs.models import Job
 from tests import factories
 from tests.clients import browser
@@ -78,3 +80,16 @@ def test_the_button_makes_the_job_and_its_page_leads_back_with_the_same_values(c
 
 def test_a_viewer_may_not(sales):
     assert browser(factories.person_with("viewer")).get(f"/tables/{sales.pk}/properties/").status_code == 403
+
+
+def test_what_a_job_has_set_leads_to_its_opposite(client, sales):
+    given = {**fields_of(client, sales), "property:team": "sales", "reason": "ours", "do": "request"}
+    assert client.post(f"/tables/{sales.pk}/properties/", given).status_code == 302
+    job = Job.objects.get()
+    result = Result(1, "SET TBLPROPERTIES", read_version=0, details={"text": "done", "commits": [{"version": 1}]})
+    Job.objects.filter(pk=job.pk).update(state="succeeded", version=1, result=result.as_json(), finished_at=Now())
+    page = client.get(f"/jobs/{job.pk}/")
+    link = page.context["outcome"]["opposite_url"]
+    assert markup.escape(link) in page.content.decode()
+    values = {bound.html_name: bound.value() for bound in client.get(link).context["form"]}
+    assert values["property:team"] == "finance"
