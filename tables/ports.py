@@ -29,6 +29,7 @@ class NamedJob:
 
     id: uuid.UUID
     url: str
+    title: str
     asked_by: str
     asked_at: datetime
     reason: str

@@ -38,7 +38,8 @@ class KnownJobs:
 
     def of_commits(self, person: Person, commits: Sequence[Commit]) -> Mapping[int, ports.NamedJob]:
         """By version, in two queries, without jobs that the person may not see."""
-        named = visible_to(person).filter(pk__in={commit.job for commit in commits}).select_related("requested_by")
+        named = visible_to(person).filter(pk__in={commit.job for commit in commits})
+        named = titled(named).select_related("requested_by", "table")
         visible = named.annotate(is_round=Exists(StreamRound.objects.filter(job=OuterRef("pk"))))
         jobs = {job.pk: job for job in visible.only(*_FIELDS)}
         approvals = _approvals(list(jobs))
@@ -150,7 +151,10 @@ _START = Cast(KT("result__details__start_version"), BigIntegerField())
 _AS_LISTED = Func(JSONObject(version=OuterRef("version")), function="jsonb_build_array", output_field=JSONField())
 MOST_OPEN = 5
 MOST_STREAMS = 20
-_FIELDS = ("id", "table_id", "base_version", "version", "result", "requested_by__name", "requested_at", "reason")
+_FIELDS = (
+    "id", "table_id", "table__name", "command", "parameters", "base_version", "version", "result", "requested_by__name",
+    "requested_at", "reason",
+)  # fmt: skip
 
 
 def _protecting(found: protection.Protection) -> ports.ProtectionText:
@@ -207,6 +211,7 @@ def _described(job: Job, commit: Commit, approvals: Sequence[ports.Approval], *,
     return ports.NamedJob(
         id=job.pk,
         url=reverse("jobs:detail", args=[job.pk]),
+        title=title_of(job),
         asked_by=job.requested_by.name,
         asked_at=job.requested_at,
         reason=job.reason,

@@ -25,7 +25,7 @@ from tests.factories import jobs
 from tests.hostile_texts import hostile, hostile_whole
 from tests.tables.deltalog import writing
 
-ENGINE = EngineFailure("DELTA_X", "22005", hostile_whole("engine's words"))
+ENGINE = EngineFailure("DELTA_MADE_UP", "22005", hostile_whole("engine's words"))
 ROW_COUNT = 7
 
 

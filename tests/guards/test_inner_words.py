@@ -47,7 +47,7 @@ CODE = re.compile(rf"(?<![\w.])(?:{'|'.join(map(re.escape, CODES))})(?![\w.])")
 MORE_PYTHON = re.compile(
     r"\{'|<QuerySet|\bdatetime\.(?:date|time|datetime|timedelta)|=\"None\"|[?&;]\w+=None\b|\bErrorDict\b"
 )
-ENGINE = re.compile(r"\b(?:DELTA|SPARK|UNRESOLVED|PARSE|CANNOT|UNSUPPORTED)_[A-Z_]{3,}\b")
+ENGINE = re.compile(r"(?<![\w$.])(?!LEVEE_)[A-Z]{3,}(?:_[A-Z]+)+(?![\w=])")
 SENTENCE = re.compile(r"\w[\w’'“”,;:/() -]{12,}[.!?](?:\s|$)")
 AROUND = 400  # characters beside an engine's condition in which its sentence stands
 # What forms are sent with, in every field at once.
@@ -83,6 +83,8 @@ def inner_words(page: str) -> Iterator[str]:
         '<a href="?order=None">x</a>',
         "<p>datetime.datetime(2026, 1, 1)</p>",
         "<p>DELTA_TABLE_NOT_FOUND</p>",
+        "<p>STREAM_FAILED</p>",
+        "<dd>CAST_INVALID_INPUT</dd> <p>22018</p>",
     ],
 )
 def test_the_check_sees_such_a_word(page: str) -> None:
@@ -96,6 +98,7 @@ def test_the_check_sees_such_a_word(page: str) -> None:
         "<p>Levee keeps the history of the table. None is lost.</p>",
         "<p>The table is no Delta table. <code>DELTA_MISSING_DELTA_TABLE</code></p>",
         "<p>people.managers and jobs</p>",
+        "<p>LEVEE_HOME</p>",
     ],
 )
 def test_the_check_lets_plain_words_be(page: str) -> None:

@@ -17,6 +17,7 @@ from jobs.targets.lineage import undoing
 from jobs.web.approvals import figures
 from jobs.web.approvals.figures import figures_of
 from jobs.web.approvals.review_queries import decisions_of, is_reviewed, request_of
+from jobs.web.jobs.naming import name_by_id
 from jobs.web.parts import parts_of
 
 
@@ -56,6 +57,7 @@ def outcome_of(person: Person, job: Job) -> dict[str, Any]:
         "may_undo": job.version is not None and not undone and not not_undone(job) and _may_ask(person, job),
         "back_to": result.read_version if result and any(line.name == ROWS_CHANGED for line in wrong) else None,
         "undone": undone,
+        "undone_named": name_by_id(undone.job) if undone else None,
         "not_undone": not_undone(job) if job.version is not None else "",
         "opposite_url": parts_of(job).opposite(job) if job.version is not None and _may_ask(person, job) else "",
         "undone_by": _undone_by(job),

@@ -24,6 +24,7 @@ from jobs.targets.undo_window import Undo, undo_to, version_before
 from jobs.web.approvals import revisions
 from jobs.web.approvals.figures import figures_of, rehearsed_of
 from jobs.web.jobs import queries
+from jobs.web.jobs.naming import name_by_id
 from jobs.web.parts import parts_of
 
 
@@ -179,7 +180,7 @@ def request_of(job: Job) -> dict[str, Any]:
         "parts": parts_of(job),
         "drawn": parts_of(job).drawn(job),
         "table_url": reverse("tables:overview", args=[job.table_id]),
-        "undoes": job.undoes_id,
+        "undoes": name_by_id(job.undoes_id),
         "facts": facts_of(job),
     }
 

@@ -14,6 +14,7 @@ from jobs.targets import lineage
 from jobs.targets.undo_window import version_before
 from jobs.web.approvals.figures import figures_at
 from jobs.web.approvals.review_queries import request_of
+from jobs.web.jobs.naming import name_by_id
 from tables.models import Commit
 
 # Up to this many commits you select one by one; more you select together.
@@ -53,10 +54,12 @@ def page_of(person: Person, job: Job, later: list[int]) -> dict[str, Any]:
     """The undo of a job: the request, what going back means, and the later commits in the catalog, newest first."""
     known = Commit.objects.filter(table=job.table, incarnation=job.table.incarnation, version__in=later[-NAMED:])
     commits = {commit.version: commit for commit in known}
+    undone = lineage.undoing(job)
     return {
         **_meaning(person, job),
         "asked": request_of(job),
-        "undone": lineage.undoing(job),
+        "undone": undone,
+        "undone_named": name_by_id(undone.job) if undone else None,
         "heading": title_of(job),
         "later": [{"version": version, "commit": commits.get(version)} for version in reversed(later[-NAMED:])],
         "later_count": len(later),

@@ -26,6 +26,7 @@ def life_of(person: Person, job: Job) -> dict[str, Any]:
         "edits": list(Edit.objects.filter(job=job).select_related("person").order_by("id")),
         "undone_by": [(other, title_of(other)) for other in job.undone_by.select_related("table")],
         "undoes": job.undoes,
+        "undoes_title": title_of(job.undoes) if job.undoes else "",
         "explanation": _explanation(job),
         "required": job.policy.get("required_approvals") if job.policy else None,
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -30,6 +31,7 @@ from jobs.targets.subject import Subject
 from jobs.targets.undo_window import undo_to
 from jobs.targets.writable import subject_to_change
 from jobs.web.asked_table import SAID_ON_THE_PAGE, asked_of
+from jobs.web.jobs.naming import names_of
 from jobs.web.parts import Parts, on_table
 from jobs.web.prefilled import Values, again_at, filled_in
 from tables.history.reachability import TableReach
@@ -110,6 +112,7 @@ def _context(request: HttpRequest, subject: Subject, version: int, given: QueryD
         "commit": Commit.objects.filter(table=table, incarnation=table.incarnation, version=version).first(),
         "preview": preview,
         "runs": [{"run": run, "rows": signed(run.rows)} for run in runs],
+        "names": names_of(job for run in runs for job in run.jobs),
         "rows": signed(_difference(preview, "rows")),
         "bytes": signed_size(_difference(preview, "bytes")),
         "needs": needs_of(person_of(request), Restore.kind, table, preview),
@@ -175,8 +178,15 @@ def _is_accepted(run: CommitRun, accepted: set[int]) -> bool:
     return all(version in accepted for version in range(run.first, run.last + 1))
 
 
+def _drawn(job: Job) -> Mapping[str, Any]:
+    """The jobs whose commits it undoes, as pages name them."""
+    commits = (job.preview or {}).get("commits_undone", ())
+    return {"names": names_of(commit["job"] for commit in commits if commit.get("job"))}
+
+
 PARTS = Parts(
     what="jobs/restore/what.html",
+    drawn=_drawn,
     ask_again=partial(again_at, "jobs:restore"),
     offer=Offer(
         Restore.kind, "Restore…", on_table("jobs:restore"), words="undo roll back version time travel", is_button=True

@@ -15,6 +15,7 @@ from console.accounts import services
 from console.accounts.models import Person
 from console.audit.actor import Actor
 from console.audit.models import Event
+from jobs.commands.registry import title_of
 from jobs.domain.errors import CommandRefused, Refusal
 from jobs.models import Decision, Job, Read
 from jobs.web.jobs import queries
@@ -484,7 +485,7 @@ def test_an_undo_opens_a_restore_with_a_review_of_its_own(olga, anna, sales):
     assert answer.url == f"/jobs/{restore.pk}/"
     assert (restore.undoes_id, restore.parameters["version"]) == (job.pk, 0)
     shown = text_of(page(olga, restore))
-    assert f"undoes job {str(job.pk)[:8]}" in shown
+    assert f"undoes {title_of(job)} {job.reason}" in shown
     assert "Already requested" in text_of(page(olga, job))
 
 
@@ -495,27 +496,27 @@ def ran(by, restore) -> Any:
     return work_on(claim_run)
 
 
-def restored_by(way, olga, anna, sales, job) -> tuple[int, str]:
-    """The table is back at version 0, one way or another: the restore's version, and who the pages say it was."""
+def restored_by(way, olga, anna, sales, job) -> tuple[int, str, str]:
+    """The table is back at version 0, one way or another: the restore's version, and who the pages and the API say it was."""
     if way == "another writer":
         place = Path(sales.path)
         back = [SmallEngine()._added(place, name) for name in small_delta.live(place, 0)]
         version = small_delta.commit(place, "RESTORE", back, operationParameters={"version": "0", "timestamp": None})
         syncing.sync(sales.pk)
-        return version, "a restore outside Levee"
+        return version, "a restore outside Levee", "a restore outside Levee"
     if way == "its undo":
         undo(olga, job)
     else:
         request_restore(actor(olga), sales.pk, 0, "all of it back")
     restore = ran(anna, work_on(claim_preview))
     assert restore.version is not None
-    return restore.version, f"job {str(restore.pk)[:8]}"
+    return restore.version, f"{title_of(restore)} {restore.reason}", f"job {str(restore.pk)[:8]}"
 
 
 @pytest.mark.parametrize("way", ["its undo", "a restore to before it", "another writer"])
 def test_an_undone_job_says_by_what_and_offers_no_undo(olga, anna, sales, way):
     job = done(olga, anna, sales)
-    version, by = restored_by(way, olga, anna, sales, job)
+    version, by, by_id = restored_by(way, olga, anna, sales, job)
     html = page(olga, job).content.decode()
     assert f"Undone by {by} as version {version} ." in text_of(page(olga, job)).replace("  ", " ")
     assert f"Undone as version {version}" in text_of(page(olga, job))
@@ -528,7 +529,7 @@ def test_an_undone_job_says_by_what_and_offers_no_undo(olga, anna, sales, way):
     assert undo(olga, job).status_code == 409
     api = Caller(olga).post(f"/jobs/{job.pk}/undo", {"reason": "again", "accept_commits": [version]})
     assert (api.status_code, api.json()["code"]) == (409, "nothing_to_undo")
-    assert f"Undone by {by} as version {version}." in api.json()["detail"]
+    assert f"Undone by {by_id} as version {version}." in api.json()["detail"]
     assert Job.objects.count() == before
 
 
@@ -541,7 +542,7 @@ def test_an_undo_that_is_undone_itself_leaves_the_job_to_be_undone_again(olga, a
     again = ran(anna, work_on(claim_preview))
     assert (restore.version, again.version) == (2, 3)
     assert f'href="/jobs/{job.pk}/undo/"' in page(olga, job).content.decode()
-    assert f"Undone by job {str(again.pk)[:8]}" in text_of(page(olga, restore))
+    assert f"Undone by {title_of(again)} {again.reason}" in text_of(page(olga, restore))
 
 
 def test_a_restore_to_a_version_that_has_the_commit_undoes_it_not(olga, anna, sales, tmp_path):

@@ -1,0 +1,41 @@
+"""Jobs as pages name them: by their full title, with the reason."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from jobs.commands.registry import title_of
+from jobs.models import Job
+from jobs.web.jobs.queries import titled
+
+MOST_NAMED = 500
+
+
+@dataclass(frozen=True, slots=True)
+class NamedJob:
+    """A job's title and reason, for a link to its page."""
+
+    id: uuid.UUID
+    title: str
+    reason: str
+
+
+def name_of(job: Job | NamedJob) -> NamedJob:
+    """The job's name; of a name, itself."""
+    return job if isinstance(job, NamedJob) else NamedJob(job.pk, title_of(job), job.reason)
+
+
+def name_by_id(job: uuid.UUID | None) -> NamedJob | None:
+    """The name of the job with this id; None for no job, or one that isn't there."""
+    return names_of([job]).get(str(job)) if job else None
+
+
+def names_of(jobs: Iterable[uuid.UUID | str]) -> Mapping[str, NamedJob]:
+    """The names by id, MOST_NAMED at most, in one query; ids of jobs that aren't there are left out."""
+    wanted = list(dict.fromkeys(map(str, jobs)))[:MOST_NAMED]
+    if not wanted:
+        return {}
+    rows = titled(Job.objects.filter(pk__in=wanted)).select_related("table")
+    return {str(row.pk): NamedJob(row.pk, title_of(row), row.reason) for row in rows}
