@@ -143,7 +143,7 @@ def _askers(story: Story, now: Step, key: str, view: str, at: str) -> StoryBar:
         return StoryBar(text=HERE[view], **usual)
     if now.key == "team":
         text = f"{now.text} {HERE[view]}" if view in HERE and here else now.text
-        act = "Add the colleague" if len(story.team.missing if story.team else ()) == 1 else "Add two colleagues"
+        act = "Add the colleague" if len(story.team.offered if story.team else ()) == 1 else "Add two colleagues"
         return StoryBar(text=text, act=act if story.may_add_people else "See who is missing", url=_on_home(), **usual)
     if now.decision and now.act == "Review" and here:
         return StoryBar(text=f"{now.text} {DECIDE}", **usual)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.contrib.auth.hashers import UNUSABLE_PASSWORD_PREFIX
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import BooleanField, Exists, F, Func, OuterRef, Q, QuerySet, Value
 
 from console.accounts.appointments import Doubt, doubt_about, who_may_judge
 from console.accounts.authority import GrantScope
@@ -28,12 +29,14 @@ ADD = "person add NAME --role {role} --on root:{root} --password-stdin"
 class Approver:
     """Who can approve the story's requests: a name, or why nobody's approval counts yet.
 
-    `unclaimed`: the approver, or whoever is to be vouched for, has to set a password first.
+    `unclaimed`: the approver, or whoever is to be vouched for, has to set a password first. `helper` is another admin, whose
+    approver would count without a command.
     """
 
     name: str = ""
     doubt: Doubt | None = None
     unclaimed: bool = False
+    helper: str = ""
 
     @property
     def command(self) -> str:
@@ -58,16 +61,26 @@ class Approver:
 
 @dataclass(frozen=True, slots=True)
 class Team:
-    """Who asks, if anybody does, and who approves. `may_ask`: who asked may have lost the role or the account since."""
+    """Who asks, if anybody does, and who approves. `may_ask`: who asked may have lost the role or the account since.
+
+    `helper` is another admin who is to add the one that is missing, or the second of both: whom the reader adds wouldn't be independent
+    of the other one before a command on the machine has vouched. Empty where the reader's own do, or where there is no such admin.
+    """
 
     asker: Person | None
     approver: Approver
     may_ask: bool = True
+    helper: str = ""
 
     @property
     def missing(self) -> tuple[str, ...]:
         """Which of the two there isn't yet."""
         return (*(() if self.asker else (ASKER,)), *(() if self.approver.known else (APPROVER,)))
+
+    @property
+    def offered(self) -> tuple[str, ...]:
+        """Which of them the reader is asked to add: who asks, where another admin adds who approves."""
+        return (ASKER,) if self.helper and len(self.missing) > 1 else self.missing
 
     @property
     def commands(self) -> list[tuple[str, str]]:
@@ -87,7 +100,33 @@ def team_of(root: Root, reader: Person, author: Person | None, *, leads: bool) -
     """
     asker = author or (_colleague(root, reader) if leads else reader)
     may_ask = author is None or author.scopes(Permission.JOB_REQUEST).covers_root(root.pk)
-    return Team(asker, _approver(root, asker), may_ask)
+    approver = _approver(root, asker)
+    helper = _helper(reader, asker, approver) if leads else ""
+    return Team(asker, approver, may_ask, helper)
+
+
+def _helper(reader: Person, asker: Person | None, approver: Approver) -> str:
+    """Another admin who is to add the colleague that is missing, so that the two are independent of each other."""
+    if asker is not None and approver.known:
+        return ""
+    there = asker or Person.objects.filter(name=approver.name).first()
+    if there is None:
+        return _admin_beside(reader, but=(reader,))
+    return "" if _independent(reader, there) else _admin_beside(there, but=(reader, there))
+
+
+def _independent(one: Person, other: Person) -> bool:
+    own = Func(Value(one.pk), Value(other.pk), function="accounts_independent", output_field=BooleanField())
+    return bool(Person.objects.filter(pk=one.pk).annotate(own=own).values_list("own", flat=True)[0])
+
+
+def _admin_beside(person: Person, but: Iterable[Person]) -> str:
+    """The name of an active admin of everything who shares nobody above with this person, the newest one; empty without one."""
+    own = Func(Value(person.pk), F("person"), function="accounts_independent", output_field=BooleanField())
+    held = Grant.objects.filter(scope=Grant.Scope.EVERYTHING, role=Role.ADMIN, person__is_active=True)
+    claimed = held.exclude(person__password__startswith=UNUSABLE_PASSWORD_PREFIX).exclude(person__in=but)
+    found = claimed.annotate(own=own).filter(own=True).order_by("-granted_at").values_list("person__name", flat=True)
+    return found.first() or ""
 
 
 def _held(root: Root, role: Role) -> QuerySet[Grant]:
@@ -118,7 +157,8 @@ def _approver(root: Root, asker: Person | None) -> Approver:
     if named or not people:
         return _named(named)
     doubt = doubt_about(people[0], asker, Role.APPROVER, scope)
-    return Approver(doubt=doubt, unclaimed=doubt is not None and is_unclaimed(Person.objects.get(name=doubt.vouch_for)))
+    unclaimed = doubt is not None and is_unclaimed(Person.objects.get(name=doubt.vouch_for))
+    return Approver(doubt=doubt, unclaimed=unclaimed, helper=_admin_beside(asker, but=(asker,)) if doubt else "")
 
 
 def _named(person: Person | None) -> Approver:

@@ -127,8 +127,18 @@ def _colleagues(progress: Progress, team: Team) -> dict[str, Any]:
         text = f"{why}: {team.approver.name} can approve, a colleague is missing who asks for a delete."
     else:
         text = f"{why}: one colleague asks for a delete, the other one approves it."
+    if team.helper:
+        text = f"{text} {_helped(team)}"
     yourself = _delete_url(progress) if ASKER in team.missing else ""
     return {"key": "team", "title": "Add two colleagues", "text": text, "waits": True, "yourself": yourself}
+
+
+def _helped(team: Team) -> str:
+    """Who adds the second of the two."""
+    why = "Two people whom the same admin adds don’t count as independent."
+    if len(team.missing) > 1:
+        return f"{why} So add who asks; {team.helper}, an admin too, then adds who approves, under People."
+    return f"{why} So {team.helper}, an admin too, adds that one, under People."
 
 
 def _delete(progress: Progress, reader: StoryReader, team: Team) -> dict[str, Any]:

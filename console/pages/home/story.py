@@ -2,7 +2,7 @@
 
 What is done is read from jobs and grants, so the story is true whoever takes a step, and wherever. By the rule of independence
 nobody approves what their own appointer asks for: so the story has the first person add two colleagues, and shows which command on
-the machine ends the chain.
+the machine ends the chain; or, where there is another admin, has that one add the second.
 
 The colleagues' step is done once somebody asks and another active person approves (colleagues.py): neither has to have set a password
 yet, nor a command to have vouched. Who has to do either is said at the step that waits for it. Once the delete is approved, it stays done.
@@ -94,4 +94,4 @@ def story_of(person: Person) -> Story | None:
     team = team_of(root, person, progress.author, leads=leads)
     steps = asking_steps(progress, reader, team)
     at_hand = any(step.key == "team" and step.state == "now" for step in steps)
-    return Story(steps, team, leads, ColleaguesForm(wanted=team.missing) if leads and at_hand else None)
+    return Story(steps, team, leads, ColleaguesForm(wanted=team.offered) if leads and at_hand else None)

@@ -197,7 +197,7 @@ def story_colleagues(request: HttpRequest) -> HttpResponse:
     told = story.story_of(person)
     if root is None or told is None or told.form is None or told.team is None:
         return _nobody_is_missing(request)
-    form = ColleaguesForm(request.POST, wanted=told.team.missing)
+    form = ColleaguesForm(request.POST, wanted=told.team.offered)
     added = _added(request, form, GrantScope(root_id=root.pk)) if form.is_valid() else []
     now_told = story.story_of(person) or told
     if added:

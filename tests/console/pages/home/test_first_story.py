@@ -172,6 +172,79 @@ def test_it_is_played_from_the_conversion_to_the_undo_by_two_colleagues(admin, r
     assert story(mine) == ([], ""), "what was done once isn't begun again"
 
 
+@pytest.fixture
+def second(admin):
+    """Another admin, added on the machine, who takes no other part: nobody is above both."""
+    return added("nora", Role.ADMIN)
+
+
+def add_under_people(by, orders, name):
+    """As the page of people does it: the link of an approver on the sample."""
+    [(_, secret)] = first_links.add_people(
+        Actor.acting_for(by), {name: Role.APPROVER}, GrantScope(root_id=orders.root_id)
+    )
+    return f"http://testserver/first-sign-in/?link={secret}"
+
+
+def test_where_there_is_another_admin_each_adds_one_and_no_command_is_needed(admin, second, orders, redis_server):
+    mine = looked(confirmed_browser(admin))
+    page = story(mine)[1]
+    assert re.findall(r'<input[^>]* name="(asker|approver)"', page) == ["asker"]
+    assert "So add who asks; nora, an admin too, then adds who approves" in page
+    ana = opened(add_one(mine, asker="ana")["ana"])
+
+    page = story(mine)[1]
+    assert "So nora, an admin too, adds that one" in page
+    assert "<summary>Or add them yourself, and vouch for them by a command" in page
+    marc = opened(add_under_people(second, orders, "marc"))
+
+    assert step(mine) == step(ana) == [DELETE]
+    job = request_delete(orders, Person.objects.get(name="ana"))
+    for client in (mine, ana):
+        assert "marc can approve it" in story(client)[1]
+        assert "manage.py" not in story(client)[1]
+    assert approve(marc, job).status_code == 302
+
+
+def test_an_admin_who_asks_as_well_is_the_colleague(admin, orders):
+    """Whom the reader adds is independent of that one: nobody has to be sent for."""
+    services.grant(Actor.system("cli"), added("nora", Role.ADMIN), Role.OPERATOR, EVERYTHING)
+    mine = looked(confirmed_browser(admin))
+    page = story(mine)[1]
+    assert re.findall(r'<input[^>]* name="(asker|approver)"', page) == ["approver"]
+    assert "nora can ask for a delete" in page
+    assert "an admin too" not in page
+
+
+def test_one_who_asks_in_person_has_the_other_admin_add_who_approves(admin, second, orders):
+    request_delete(orders, admin)
+    assert "So nora, an admin too, adds that one" in story(looked(confirmed_browser(admin)))[1]
+    opened(add_under_people(second, orders, "marc"))
+    assert "marc can approve it" in story(browser(admin))[1]
+
+
+def test_who_was_added_all_the_same_is_vouched_for_or_the_other_admin_adds_one(admin, second, orders):
+    mine = looked(confirmed_browser(admin))
+    add_one(mine, asker="ana")
+    opened(add_one(mine, approver="marc")["marc"])
+    request_delete(orders, Person.objects.get(name="ana"))
+    page = story(mine)[1]
+    assert "nora, an admin too, can add an approver on the sample lake under People" in page
+    assert "manage.py person vouch marc" in page
+
+
+@pytest.mark.parametrize("lacks", ["independence", "an account", "a password", "the whole"])
+def test_an_admin_who_would_be_no_help_is_not_sent_for(lacks, admin, orders):
+    by = Actor.acting_for(admin) if lacks == "independence" else Actor.system("cli")
+    nora = services.add_person(by, "nora", None if lacks == "a password" else PASSWORD)
+    services.grant(by, nora, Role.ADMIN, GrantScope(root_id=orders.root_id) if lacks == "the whole" else EVERYTHING)
+    if lacks == "an account":
+        services.set_active(Actor.system("cli"), nora, False)
+    page = story(looked(confirmed_browser(admin)))[1]
+    assert re.findall(r'<input[^>]* name="(asker|approver)"', page) == ["asker", "approver"]
+    assert "an admin too" not in page
+
+
 def test_the_links_are_on_that_answer_alone(admin, orders):
     mine = looked(confirmed_browser(admin))
     answer = mine.post("/home/story/colleagues/", {"asker": "ana", "approver": "marc"})
