@@ -68,14 +68,26 @@ def run(lane: Lane, place: Path) -> Result:
     return result_of(lane, code, time.monotonic() - began, written)
 
 
+_running = set[subprocess.Popen[bytes]]()
+
+
+def end_all() -> None:
+    """Ends the processes of every lane that runs, in whatever thread: each then has its result, as of one that was killed."""
+    for process in list(_running):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+
 def _ended(command: list[str], own: Path, limit_s: float) -> int:
     """The exit code of pytest; that of a process killed for its time is the signal's."""
     process = subprocess.Popen(command, cwd=PROJECT, env=_environment(own), start_new_session=True)
+    _running.add(process)
     try:
         return process.wait(limit_s)
     except subprocess.TimeoutExpired:
         print(f"ended after {limit_s:.0f} s, its limit", flush=True)
     finally:
+        _running.discard(process)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
     return process.wait()

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from console.supervisor.tools import PROJECT
-from tests.gate import whole
+from tests.gate import lanes, whole
 from tests.gate.lanes import Lane, Result
 from tests.gate.verdict import Verdict
-from tests.gate.whole import HEAVY, LIGHT, Survey
+from tests.gate.whole import HEAVY, LIGHT, Survey, Work
+from tests.patience import limit, wait_for
 
 SURVEY = Survey({"a": 5, "b": 5}, {"b": "b", "s1": "engine", "s2": "engine", "s3": "engine"})
 Answer = Callable[[Lane], Result]
@@ -64,6 +67,44 @@ def test_a_run_that_was_stopped_goes_on_with_the_rest(place: Path) -> None:
         played(place, "one", stopped)
     assert whole.left(SURVEY, whole.kept(lambda: "one", place)) == ["heavy: s1", "heavy: s2", "heavy: s3"]
     assert played(place, "one", answers())[0] == ["heavy s1", "heavy s2", "heavy s3"]
+
+
+def test_one_row_is_of_the_tests_own_jvm_and_the_other_goes_beside_it(place: Path) -> None:
+    """The first of both wait for each other to have begun, which one after the other would never end."""
+    meet, engines = threading.Barrier(2, timeout=limit(5)), [0]
+
+    def run(lane: Lane) -> Result:
+        if lane.name.startswith("h") and not {"b", "s1"}.isdisjoint(lane.arguments):
+            meet.wait()
+        engines[0] += lane.arguments[0].startswith("s")
+        assert engines[0] < 2
+        engines[0] -= lane.arguments[0].startswith("s")
+        return answers()(lane)
+
+    done = whole.kept(lambda: "one", place)
+    done.note(
+        HEAVY, ["s1", "s2", "s3"], {"s1::x": "", "s2::x": "", "s3::x": ""}, {"s1": 300.0, "s2": 170.0, "s3": 900.0}
+    )
+    found = played(place, "one", run)[1]
+    assert found.lost == {}
+    assert sorted(result.lane.name for result in found.results if result.lane.name[0] == "h") == ["h1", "h2", "h3"]
+
+
+def test_an_interrupt_ends_what_runs_in_both_rows(tmp_path: Path) -> None:
+    lane = Lane("h1", ("x",), 1.0)
+    command = [sys.executable, "-c", "import time; time.sleep(600)"]
+    ended: list[int] = []
+    thread = threading.Thread(target=lambda: ended.append(lanes._ended(command, tmp_path, 500.0)))
+    thread.start()
+    wait_for(lambda: bool(lanes._running), "the process runs")
+
+    def interrupted(which: Lane) -> Result:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        whole.in_rows([Work(HEAVY, ("x",), lane)], interrupted, lambda work, result: None)
+    thread.join(limit(5))
+    assert ended == [-signal.SIGKILL]
 
 
 def test_what_ran_while_the_tree_changed_has_passed_on_neither(place: Path) -> None:

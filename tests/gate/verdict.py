@@ -16,7 +16,7 @@ from pathlib import Path
 
 from console.supervisor.tools import PROJECT
 from tests.gate.folder import RESULTS
-from tests.gate.lanes import Lane, Result
+from tests.gate.lanes import Lane, Result, end_all
 from tests.gate.plan import by_file
 
 MOST_SECOND_TRIES = 5
@@ -55,7 +55,11 @@ def judged(light: Sequence[Lane], heavy: Sequence[Lane], run: Callable[[Lane], R
 def side_by_side(lanes: Sequence[Lane], run: Callable[[Lane], Result]) -> list[Result]:
     """The results in the lanes' order."""
     with ThreadPoolExecutor(max(1, len(lanes))) as pool:
-        return list(pool.map(run, lanes))
+        try:
+            return list(pool.map(run, lanes))
+        except BaseException:  # an interrupt, which the processes don't get
+            end_all()
+            raise
 
 
 def _light_losses(result: Result) -> dict[str, str]:

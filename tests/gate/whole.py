@@ -1,5 +1,7 @@
 """`make test-all`: runs every test, heavy files by themselves or with those that share something, and goes on where it was stopped.
 
+Heavy ones go side by side in two rows, one of which is of those that use the JVM of the test process: neither keeps two cores busy.
+
 `test-results/all.json` has a result per file and part (light, heavy), with the tree of HEAD: what passed on this tree isn't run again.
 While the working tree differs from HEAD nothing is skipped.
 """
@@ -9,8 +11,10 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,6 +28,7 @@ from tests.lanes import IS_HEAVY
 KEPT = folder.RESULTS / "all.json"
 LIGHT, HEAVY = "light", "heavy"
 SHARES = 2
+ENGINE = "engine"  # the name that files share whose tests use the JVM of the test process
 CHOSEN = {LIGHT: f"not ({IS_HEAVY})", HEAVY: IS_HEAVY}
 LONGEST_S = 480.0  # of files that share a process
 UNKNOWN_S = 60.0
@@ -90,11 +95,12 @@ def surveyed(place: Path) -> Survey:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A lane, its part, and the files that it runs."""
+    """A lane, its part, and the files that it runs; `shares` is the name that they share."""
 
     part: str
     files: tuple[str, ...]
     lane: Lane
+    shares: str = ""
 
 
 def work_of(survey: Survey, done: Kept) -> tuple[list[Work], list[Work]]:
@@ -107,8 +113,8 @@ def work_of(survey: Survey, done: Kept) -> tuple[list[Work], list[Work]]:
     for file, lane in survey.heavy.items():
         if not done.has_passed(HEAVY, file):
             by_lane.setdefault(lane, {})[file] = done.seconds(HEAVY, file, UNKNOWN_S)
-    together = [part for files in by_lane.values() for part in parts_of(files)]
-    return light, [_work(HEAVY, number, list(files), files) for number, files in enumerate(together, 1)]
+    together = [(part, name) for name, files in by_lane.items() for part in parts_of(files)]
+    return light, [_work(HEAVY, number, list(files), files, name) for number, (files, name) in enumerate(together, 1)]
 
 
 def left(survey: Survey, done: Kept) -> list[str]:
@@ -127,10 +133,10 @@ def parts_of(files: Mapping[str, float]) -> list[dict[str, float]]:
     return parts
 
 
-def _work(part: str, number: int, files: Sequence[str], known: Mapping[str, float]) -> Work:
+def _work(part: str, number: int, files: Sequence[str], known: Mapping[str, float], shares: str = "") -> Work:
     minutes = round(sum(known[file] for file in files) / 60, 1)
     options = ("-n", "0", "-m", CHOSEN[part])
-    return Work(part, tuple(files), Lane(f"{part[0]}{number}", tuple(files), minutes, options))
+    return Work(part, tuple(files), Lane(f"{part[0]}{number}", tuple(files), minutes, options), shares)
 
 
 def judged(light: Sequence[Work], heavy: Sequence[Work], run: Callable[[Lane], Result], done: Kept) -> Verdict:
@@ -141,11 +147,15 @@ def judged(light: Sequence[Work], heavy: Sequence[Work], run: Callable[[Lane], R
         lost = why(result)
         found.lost |= lost
         done.note(work.part, work.files, lost, result.took)
-    for work in heavy:
-        result = run(work.lane)
-        found.results.append(result)
-        bad |= (lost := why(result))
-        done.note(work.part, work.files, lost, result.took)
+    writing = threading.Lock()
+
+    def note(work: Work, result: Result) -> None:
+        with writing:
+            found.results.append(result)
+            bad.update(lost := why(result))
+            done.note(work.part, work.files, lost, result.took)
+
+    in_rows(heavy, run, note)
     for lane in plan.by_file(bad):
         result = run(lane)
         found.results.append(result)
@@ -154,6 +164,31 @@ def judged(light: Sequence[Work], heavy: Sequence[Work], run: Callable[[Lane], R
         done.note(HEAVY, {test.partition("::")[0] for test in lane.arguments}, lost, {}, second=True)
     found.second = bad
     return found
+
+
+def in_rows(works: Sequence[Work], run: Callable[[Lane], Result], note: Callable[[Work, Result], None]) -> None:
+    """Runs them in two rows side by side, each in its order; `note` is called in the row's thread.
+
+    An interrupt ends the processes of both.
+    """
+    stopped = threading.Event()
+
+    def play(row: Sequence[Work]) -> None:
+        for work in row:
+            if stopped.is_set():
+                return
+            note(work, run(work.lane))
+
+    rows = [[w for w in works if w.shares != ENGINE], [w for w in works if w.shares == ENGINE]]
+    with ThreadPoolExecutor(len(rows)) as pool:
+        playing = [pool.submit(play, row) for row in rows]
+        try:
+            for row in playing:
+                row.result()
+        except BaseException:
+            stopped.set()
+            lanes.end_all()
+            raise
 
 
 def why(result: Result) -> dict[str, str]:
