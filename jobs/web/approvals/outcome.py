@@ -57,7 +57,7 @@ def outcome_of(person: Person, job: Job) -> dict[str, Any]:
         "may_undo": job.version is not None and not undone and not not_undone(job) and _may_ask(person, job),
         "back_to": result.read_version if result and any(line.name == ROWS_CHANGED for line in wrong) else None,
         "undone": undone,
-        "undone_named": name_by_id(undone.job) if undone else None,
+        "undone_named": name_by_id(undone.job, job.table_id) if undone else None,
         "not_undone": not_undone(job) if job.version is not None else "",
         "opposite_url": parts_of(job).opposite(job) if job.version is not None and _may_ask(person, job) else "",
         "undone_by": _undone_by(job),

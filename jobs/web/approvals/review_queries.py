@@ -180,7 +180,7 @@ def request_of(job: Job) -> dict[str, Any]:
         "parts": parts_of(job),
         "drawn": parts_of(job).drawn(job),
         "table_url": reverse("tables:overview", args=[job.table_id]),
-        "undoes": name_by_id(job.undoes_id),
+        "undoes": name_by_id(job.undoes_id, job.table_id),
         "facts": facts_of(job),
     }
 

@@ -59,7 +59,7 @@ def page_of(person: Person, job: Job, later: list[int]) -> dict[str, Any]:
         **_meaning(person, job),
         "asked": request_of(job),
         "undone": undone,
-        "undone_named": name_by_id(undone.job) if undone else None,
+        "undone_named": name_by_id(undone.job, job.table_id) if undone else None,
         "heading": title_of(job),
         "later": [{"version": version, "commit": commits.get(version)} for version in reversed(later[-NAMED:])],
         "later_count": len(later),

@@ -27,15 +27,18 @@ def name_of(job: Job | NamedJob) -> NamedJob:
     return job if isinstance(job, NamedJob) else NamedJob(job.pk, title_of(job), job.reason)
 
 
-def name_by_id(job: uuid.UUID | None) -> NamedJob | None:
-    """The name of the job with this id; None for no job, or one that isn't there."""
-    return names_of([job]).get(str(job)) if job else None
+def name_by_id(job: uuid.UUID | None, table_id: uuid.UUID) -> NamedJob | None:
+    """The name of the table's job with this id; None for no job, or one that isn't the table's."""
+    return names_of([job], table_id).get(str(job)) if job else None
 
 
-def names_of(jobs: Iterable[uuid.UUID | str]) -> Mapping[str, NamedJob]:
-    """The names by id, MOST_NAMED at most, in one query; ids of jobs that aren't there are left out."""
+def names_of(jobs: Iterable[uuid.UUID | str], table_id: uuid.UUID) -> Mapping[str, NamedJob]:
+    """The names by id, MOST_NAMED at most, in one query, of those that are the table's jobs.
+
+    A commit may carry any job's mark: who sees this table may not see that job's.
+    """
     wanted = list(dict.fromkeys(map(str, jobs)))[:MOST_NAMED]
     if not wanted:
         return {}
-    rows = titled(Job.objects.filter(pk__in=wanted)).select_related("table")
+    rows = titled(Job.objects.filter(pk__in=wanted, table=table_id)).select_related("table")
     return {str(row.pk): NamedJob(row.pk, title_of(row), row.reason) for row in rows}

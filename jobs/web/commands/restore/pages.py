@@ -112,7 +112,7 @@ def _context(request: HttpRequest, subject: Subject, version: int, given: QueryD
         "commit": Commit.objects.filter(table=table, incarnation=table.incarnation, version=version).first(),
         "preview": preview,
         "runs": [{"run": run, "rows": signed(run.rows)} for run in runs],
-        "names": names_of(job for run in runs for job in run.jobs),
+        "names": names_of((job for run in runs for job in run.jobs), table.pk),
         "rows": signed(_difference(preview, "rows")),
         "bytes": signed_size(_difference(preview, "bytes")),
         "needs": needs_of(person_of(request), Restore.kind, table, preview),
@@ -181,7 +181,7 @@ def _is_accepted(run: CommitRun, accepted: set[int]) -> bool:
 def _drawn(job: Job) -> Mapping[str, Any]:
     """The jobs whose commits it undoes, as pages name them."""
     commits = (job.preview or {}).get("commits_undone", ())
-    return {"names": names_of(commit["job"] for commit in commits if commit.get("job"))}
+    return {"names": names_of((commit["job"] for commit in commits if commit.get("job")), job.table_id)}
 
 
 PARTS = Parts(

@@ -2,6 +2,7 @@
 
 import html
 import re
+import uuid
 
 import pytest
 
@@ -12,6 +13,7 @@ from jobs.commands.delete.rules import Delete
 from jobs.commands.registry import ROWS, title_of
 from jobs.domain.states import State
 from jobs.models import Job
+from jobs.web.jobs.naming import name_by_id, names_of
 from jobs.web.jobs.queries import titled
 from tables.models import Table
 from tables.record.table_fields import index_words
@@ -97,3 +99,13 @@ def test_a_list_says_the_same_as_the_jobs_page_from_less_of_its_preview(kind, or
 def test_a_long_reason_is_cut_in_lists(orders, who):
     delete(orders, who, 2, "because " * 100)
     assert f"{('because ' * 100)[:119]}…" in text_of(browser(who).get("/jobs/"))
+
+
+def test_a_commits_mark_names_no_job_of_another_table(orders, who):
+    """Any writer can put any job's id there, and who sees this table may not see that one's."""
+    own = delete(orders, who, 2, "ours")
+    other = delete(factories.TableFactory(name="secret"), who, 3, "theirs")
+    names = names_of([own.pk, str(other.pk), uuid.uuid4()], orders.pk)
+    assert {(each.title, each.reason) for each in names.values()} == {("Delete 2 rows from orders", "ours")}
+    assert name_by_id(other.pk, orders.pk) is None
+    assert name_by_id(None, orders.pk) is None
