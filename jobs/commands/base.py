@@ -179,6 +179,10 @@ class Handling(ABC, Generic[C]):
         """The result with what only another look at the table tells, if the run hasn't told it: it may have died after a commit."""
         return result
 
+    def completed(self, job: Job, result: Result) -> Result:
+        """The result with what the catalog tells of its commits, once it has read them: a run that was lost couldn't tell. One query."""
+        return result
+
     def edited(self, job: Job, change: Mapping[str, Any]) -> Edited:
         """The request with its requester's change. Raises Problem; 409 `wrong_state` for a command that can't be edited."""
         raise Problem(

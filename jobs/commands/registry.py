@@ -409,11 +409,11 @@ def reread(job: Job, result: Result) -> Result:
 
 
 def compared(job: Job, result: Result) -> list[Line]:
-    """Its run compared with its prediction, metric by metric; empty for a run that committed nothing."""
+    """Its run compared with its prediction, metric by metric; empty for a run that committed nothing. A query for some commands."""
     row = ROWS.get(job.command)
     if row is None or result.no_op or result.version is None:
         return []
-    return list(row.compare(job.preview or {}, result))
+    return list(row.compare(job.preview or {}, row.handling.completed(job, result)))
 
 
 def contradicted(job: Job, result: Result) -> list[Line]:

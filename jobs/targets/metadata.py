@@ -15,7 +15,7 @@ from tables.deltalog.rules.iceberg_types import compat_version, incompatible_cha
 from tables.deltalog.rules.schema import SchemaError, Struct, parse_schema, type_text, walk
 
 MAPPING_MODE = "delta.columnMapping.mode"
-LISTED_REMEDY = "Choose a version since which the protocol lists them, if the table has one."
+LISTED_REMEDY = "Choose a version whose protocol lists them, if the table has one."
 UNSUPPORTED_WIDENING = "DELTA_ICEBERG_COMPAT_VIOLATION.UNSUPPORTED_TYPE_WIDENING"
 UNSUPPORTED_TYPE = "DELTA_ICEBERG_COMPAT_VIOLATION.UNSUPPORTED_DATA_TYPE"
 

@@ -30,7 +30,6 @@ from jobs.lifecycle.transitions import Fenced, move, note, release
 from jobs.models import Attempt, Job
 from jobs.schedules import refusals
 from jobs.targets import places
-from jobs.worker.border import border
 from jobs.worker.claimed_job import ClaimedJob
 from jobs.worker.claims import Claim
 from jobs.worker.supervision import Watch
@@ -141,8 +140,6 @@ class RunWork(ClaimedJob):
 
     def _committed_and_broken(self, result: Result) -> None:
         self._sync()
-        with border("reread_lost", {"job": str(self.job.pk)}, self._without_catalog):  # it may be what broke
-            result = reread(self.job, result)
         if self._fell_short(result):
             return
         text = str(result.details["text"])

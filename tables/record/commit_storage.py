@@ -70,6 +70,7 @@ def _write(table: Table, commits: list[Commit], stored: StoredCommits) -> None:
     stored.retimed |= any(row.committed_at != old.committed_at for row, old in before)
     stored.gone += [old for row, old in before if not old.problems and log_rewrites.are_different(row, old)]
     asked = Explanation.objects.filter(table=table, incarnation=table.incarnation, version__in=list(known))
+    asked = asked.exclude(effects=[])  # those of jobs alone hold whatever is destructive
     explained = set(asked.values_list("version", flat=True))
     mended = [old for row, old in before if _is_told_anew(row, old, explained)]
     stored.mended += [old.version for old in mended if _is_ours(table, old)]
@@ -100,4 +101,6 @@ def _complete(table: Table, completed: Mapping[int, FileSums]) -> None:
 
 def _is_ours(table: Table, commit: Commit) -> bool:
     """Whether a commit, as it was first read, is younger than the table's entry. Mending a file gives it a time of its own."""
-    return commit.committed_at is None or commit.committed_at >= table.added_at
+    if commit.committed_at is None:
+        return bool(commit.problems)
+    return commit.committed_at >= table.added_at

@@ -60,6 +60,7 @@ def test_what_passed_on_this_tree_is_not_run_again(place: Path) -> None:
 def test_a_run_that_was_stopped_goes_on_with_the_rest(place: Path) -> None:
     def stopped(lane: Lane) -> Result:
         if "s1" in lane.arguments:
+            wait_for(lambda: whole.kept(lambda: "one", place).has_passed(HEAVY, "b"), "the other row is through")
             raise KeyboardInterrupt
         return answers()(lane)
 
@@ -90,20 +91,20 @@ def test_one_row_is_of_the_tests_own_jvm_and_the_other_goes_beside_it(place: Pat
     assert sorted(result.lane.name for result in found.results if result.lane.name[0] == "h") == ["h1", "h2", "h3"]
 
 
-def test_an_interrupt_ends_what_runs_in_both_rows(tmp_path: Path) -> None:
-    lane = Lane("h1", ("x",), 1.0)
-    command = [sys.executable, "-c", "import time; time.sleep(600)"]
-    ended: list[int] = []
-    thread = threading.Thread(target=lambda: ended.append(lanes._ended(command, tmp_path, 500.0)))
-    thread.start()
-    wait_for(lambda: bool(lanes._running), "the process runs")
+def test_an_interrupt_of_one_row_ends_what_runs_in_the_other(tmp_path: Path) -> None:
+    command, ended = [sys.executable, "-c", "import time; time.sleep(600)"], list[int]()
 
-    def interrupted(which: Lane) -> Result:
+    def run(lane: Lane) -> Result:
+        if lane.name == "h1":
+            ended.append(lanes._ended(command, tmp_path, 500.0))
+            return Result(lane, ended[0], 1.0)
+        wait_for(lambda: bool(lanes._running), "the other row’s process runs")
         raise KeyboardInterrupt
 
+    beside = Work(HEAVY, ("x",), Lane("h1", ("x",), 1.0))
+    engine = Work(HEAVY, ("s1",), Lane("h2", ("s1",), 1.0), whole.ENGINE)
     with pytest.raises(KeyboardInterrupt):
-        whole.in_rows([Work(HEAVY, ("x",), lane)], interrupted, lambda work, result: None)
-    thread.join(limit(5))
+        whole.in_rows([beside, engine], run, lambda work, result: None)
     assert ended == [-signal.SIGKILL]
 
 

@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -183,11 +183,14 @@ def in_rows(works: Sequence[Work], run: Callable[[Lane], Result], note: Callable
     with ThreadPoolExecutor(len(rows)) as pool:
         playing = [pool.submit(play, row) for row in rows]
         try:
+            wait(playing, return_when=FIRST_EXCEPTION)
             for row in playing:
-                row.result()
+                if row.done():
+                    row.result()
         except BaseException:
             stopped.set()
-            lanes.end_all()
+            while wait(playing, timeout=0.2).not_done:  # one may just be beginning
+                lanes.end_all()
             raise
 
 

@@ -29,14 +29,15 @@ ADD = "person add NAME --role {role} --on root:{root} --password-stdin"
 class Approver:
     """Who can approve the story's requests: a name, or why nobody's approval counts yet.
 
-    `unclaimed`: the approver, or whoever is to be vouched for, has to set a password first. `helper` is another admin, whose
-    approver would count without a command.
+    `unclaimed`: the approver, or whoever is to be vouched for, has to set a password first. `helper` is an admin whose approver would
+    count without a command; `is_you`: the reader.
     """
 
     name: str = ""
     doubt: Doubt | None = None
     unclaimed: bool = False
     helper: str = ""
+    is_you: bool = False
 
     @property
     def command(self) -> str:
@@ -100,7 +101,7 @@ def team_of(root: Root, reader: Person, author: Person | None, *, leads: bool) -
     """
     asker = author or (_colleague(root, reader) if leads else reader)
     may_ask = author is None or author.scopes(Permission.JOB_REQUEST).covers_root(root.pk)
-    approver = _approver(root, asker)
+    approver = _approver(root, asker, reader if leads else None)
     helper = _helper(reader, asker, approver) if leads else ""
     return Team(asker, approver, may_ask, helper)
 
@@ -145,7 +146,8 @@ def _colleague(root: Root, reader: Person) -> Person | None:
     return grant.person if grant else None
 
 
-def _approver(root: Root, asker: Person | None) -> Approver:
+def _approver(root: Root, asker: Person | None, admin: Person | None) -> Approver:
+    """Who approves; `admin` is the reader who may add people."""
     held = _held(root, Role.APPROVER)
     if asker is None:
         first = held.first()
@@ -158,7 +160,11 @@ def _approver(root: Root, asker: Person | None) -> Approver:
         return _named(named)
     doubt = doubt_about(people[0], asker, Role.APPROVER, scope)
     unclaimed = doubt is not None and is_unclaimed(Person.objects.get(name=doubt.vouch_for))
-    return Approver(doubt=doubt, unclaimed=unclaimed, helper=_admin_beside(asker, but=(asker,)) if doubt else "")
+    if doubt is None:
+        return Approver()
+    is_you = admin is not None and admin != asker and _independent(admin, asker)
+    helper = admin.name if admin is not None and is_you else _admin_beside(asker, but=(asker,))
+    return Approver(doubt=doubt, unclaimed=unclaimed, helper=helper, is_you=is_you)
 
 
 def _named(person: Person | None) -> Approver:

@@ -33,7 +33,9 @@ from tables.catalog.listing import roots_of
 from tables.catalog.scopes import scope_of
 
 CLOSED = "All sessions have ended."
-OPENED = "Signing in works, with the password of before."
+YOURS_ENDED = "Your other sessions have ended."
+OPENED = "They sign in with their earlier password."
+UNCLAIMED = "Nobody can sign in yet: they have no password. Give them a new link below."
 MOST = 500
 SHOWN_IN_PLACE = frozenset({400, 403, 409})
 
@@ -149,7 +151,8 @@ def person_access(request: HttpRequest, person_id: uuid.UUID) -> HttpResponse:
     if wish == "false" and not is_answered(request):
         return ask(request, questions.of_account(target))
     opens = wish == "true"
-    text = f"The account of {target.name} is {'open again' if opens else 'closed'}. {OPENED if opens else CLOSED}"
+    follows = CLOSED if not opens else OPENED if target.has_usable_password() else UNCLAIMED
+    text = f"The account of {target.name} is {'open again' if opens else 'closed'}. {follows}"
     return _done(request, target, lambda: services.set_active(Actor.of(request), target, opens), text)
 
 
@@ -178,7 +181,8 @@ def grant_remove(request: HttpRequest, person_id: uuid.UUID, grant_id: uuid.UUID
     held = get_object_or_404(grants, pk=grant_id, person=person_id)
     if not is_answered(request):
         return ask(request, questions.of_grant(held))
-    text = f"{held.person.name} no longer has the role {held.role} on {held.scope_text}. {CLOSED}"
+    follows = YOURS_ENDED if held.person == request.user else CLOSED
+    text = f"{held.person.name} no longer has the role {held.role} on {held.scope_text}. {follows}"
     return _done(request, held.person, lambda: services.remove_grant(Actor.of(request), held), text)
 
 

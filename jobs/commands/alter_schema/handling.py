@@ -37,8 +37,8 @@ class AlterSchemaHandling(Handling[AlterSchema]):
     """The changes fit one schema only: any other change of the table's metadata makes the job stale, and new rows don't."""
 
     not_undone = (
-        "A restore brings back the rows of the earlier version too. Ask for the opposite change instead, or restore the table to the"
-        " version before it from its history."
+        "A restore brings back the rows of the earlier version too: ask for the opposite change where there is one, or restore the table to"
+        " the version before it from its history."
     )
     several_commits = True
 

@@ -18,6 +18,7 @@ from jobs.web.approvals import figures
 from jobs.web.approvals.figures import figures_of
 from jobs.web.approvals.review_queries import decisions_of, is_reviewed, request_of
 from jobs.web.jobs.naming import name_by_id
+from jobs.web.jobs.queries import titled
 from jobs.web.parts import parts_of
 
 
@@ -71,7 +72,8 @@ def _may_ask(person: Person, job: Job) -> bool:
 
 def _undone_by(job: Job) -> list[Job]:
     """The jobs that were requested to undo this one, newest first."""
-    return [] if job.version is None else list(Job.objects.filter(undoes=job).order_by("-requested_at")[:5])
+    undoing_it = titled(Job.objects.filter(undoes=job)).select_related("table")
+    return [] if job.version is None else list(undoing_it.order_by("-requested_at")[:5])
 
 
 def shown(line: Line) -> dict[str, Any]:

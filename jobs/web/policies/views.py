@@ -144,10 +144,11 @@ def policy(request: HttpRequest, policy_id: uuid.UUID) -> HttpResponse:
     if not form.is_valid():
         return _form_page(request, form, status=400, **context)
     try:
-        services.change(Actor.of(request), rule, **form.terms())
+        changed = services.change(Actor.of(request), rule, **form.terms())
     except Problem as problem:
         return _refused(request, form, problem, **context)
-    return _back(request, rule, f"The rule “{rule.name}” is changed.")
+    done = "is as it was: nothing differs" if changed.version == rule.version else "is changed"
+    return _back(request, rule, f"The rule “{changed.name}” {done}.")
 
 
 def _current(rule: PolicyRule) -> NameForm:

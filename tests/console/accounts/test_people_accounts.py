@@ -5,7 +5,9 @@ import re
 import pytest
 
 from console.accounts import services
+from console.accounts.authority import GrantScope
 from console.accounts.models import Grant, Person
+from console.accounts.roles import Role
 from console.audit.actor import Actor
 from console.audit.models import Event
 from console.base.errors import Problem
@@ -165,3 +167,34 @@ def test_an_admin_of_one_place_reads_no_grant_of_another():
     foreign = eve.grants.get(root=other)
     assert program.delete(f"/grants/{foreign.pk}").status_code == 404
     assert client.post(f"/people/{eve.pk}/grants/{foreign.pk}/remove/").status_code == 404
+
+
+def told(client, address, given):
+    """What the page that follows says."""
+    page = client.post(address, given, follow=True)
+    return [str(message) for message in page.context["messages"]]
+
+
+def test_what_closing_and_opening_means_is_said_of_this_very_account():
+    _, client = admin()
+    eve = factories.PersonFactory(name="eve")
+    eve.set_password("a long enough one")
+    eve.save()
+    tom = services.add_person(Actor.system("cli"), "tom", None)
+    for person, follows in ((eve, "They sign in with their earlier password."), (tom, "Nobody can sign in yet")):
+        address = f"/people/{person.pk}/access/"
+        assert told(client, address, {"active": "false"} | SURE) == [
+            f"The account of {person.name} is closed. All sessions have ended."
+        ]
+        [said] = told(client, address, {"active": "true"})
+        assert said.startswith(f"The account of {person.name} is open again. {follows}")
+
+
+def test_who_gives_up_a_role_is_told_that_this_session_stays():
+    own, _ = admin()
+    root = factories.RootFactory(name="lake")
+    held = services.grant(Actor.system("cli"), own, Role.VIEWER, GrantScope(root_id=root.pk))
+    client = browser(own)  # a new role ends sessions
+    assert told(client, f"/people/{own.pk}/grants/{held.pk}/remove/", SURE) == [
+        f"{own.name} no longer has the role viewer on root:lake. Your other sessions have ended."
+    ]

@@ -193,7 +193,7 @@ def test_an_older_version_that_no_delta_opens_is_refused_at_the_request(sales: T
     assert (answer.status_code, said["code"]) == (422, "stops_spark"), said
     assert said["engine"]["condition"] == "DELTA_FEATURES_PROTOCOL_METADATA_MISMATCH"
     assert LACKS.format(odd) in said["detail"]
-    assert "Choose a version since which the protocol lists them" in said["detail"]
+    assert "Choose a version whose protocol lists them" in said["detail"]
     assert not Job.objects.exists()
     later = caller("operator").post("/jobs", asked_of(sales, command, odd + 1))
     assert later.status_code == 201, later.json()

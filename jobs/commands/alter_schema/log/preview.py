@@ -13,6 +13,7 @@ from jobs.commands.alter_schema.log.opposites import opposite_of, replaced_by
 from jobs.commands.alter_schema.log.state import MetadataState, refused, state_of
 from jobs.commands.alter_schema.rules import (
     IRREVERSIBLE,
+    MAPPING_MODE,
     OPERATIONS,
     AlterSchema,
     Change,
@@ -56,7 +57,24 @@ def from_log(subject: Subject, command: AlterSchema) -> tuple[AlterSchema, dict[
         if "add_constraint" in made:
             constraints.append(_constraint(made["add_constraint"], number))
     stored = replace(command, changes=written, path=subject.table.path)
-    return stored, _preview(subject, before, after, written, constraints) | {"opposites": opposites}
+    preview = _preview(subject, before, after, written, constraints)
+    return stored, preview | {"opposites": _that_hold(after.copy(), opposites)}
+
+
+def _that_hold(state: MetadataState, opposites: Sequence[Change | None]) -> list[Change | None]:
+    """Those that Delta wouldn't refuse from the last one on, such as for a column that a later change drops; None for the others.
+
+    One that takes column mapping stays: its page says so, and leads there.
+    """
+    kept: list[Change | None] = []
+    for change in reversed(opposites):
+        if change is not None:
+            try:
+                _applied(state, change, 1, 1)
+            except CommandRefused as refused:
+                change = change if refused.refusals[0].place == MAPPING_MODE else None
+        kept.append(change)
+    return kept[::-1]
 
 
 def state_after(subject: Subject, changes: Sequence[Change]) -> MetadataState:

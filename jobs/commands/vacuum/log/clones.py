@@ -54,7 +54,7 @@ def _only_there(subject: Subject, clone: ShallowClone, own: pa.Array) -> int | N
     snapshot = stored_files(clone.table)
     if snapshot is None or not snapshot.complete:
         return None
-    needed = files_below(snapshot, subject.table.path)
+    needed = pc.unique(files_below(snapshot, subject.table.path))  # one file may hold the vectors of many
     return int(pc.sum(pc.invert(pc.is_in(needed, value_set=own))).as_py() or 0)
 
 

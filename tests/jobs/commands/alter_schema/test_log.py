@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from jobs.commands.alter_schema.log.opposites import opposite_of, replaced_by
-from jobs.commands.alter_schema.log.preview import _APPLY, differences, violations, with_counts
+from jobs.commands.alter_schema.log.preview import _APPLY, _that_hold, differences, violations, with_counts
 from jobs.commands.alter_schema.log.state import MetadataState, all_fields, find
 from jobs.commands.alter_schema.log.tables import violating
 from jobs.commands.alter_schema.log.widening import widening_in
@@ -471,3 +471,24 @@ def test_what_delta_takes_back_by_no_change_has_no_opposite(change):
 def test_what_a_refused_change_would_replace_is_nothing():
     assert replaced_by(state(), {"comment": {"path": "nope", "text": "x"}}) is None
     assert replaced_by(state(), {"drop_constraint": {"name": "nope"}}) is None
+
+
+def changed(*changes: dict[str, Any], configuration: dict[str, str] | None = None) -> list[Any]:
+    """The opposites that a preview stores."""
+    table, opposites = state(configuration), []
+    for change in changes:
+        replaced = replaced_by(table, change)
+        [made] = apply(table, change)
+        opposites.append(opposite_of({opened(change)[0]: made}, replaced))
+    return _that_hold(table.copy(), opposites)
+
+
+def test_an_opposite_that_delta_would_refuse_afterwards_is_none():
+    added = {"add": {"path": "x", "type": "int"}}
+    assert changed(added, {"drop": {"path": "x"}}) == [None, None]
+    assert changed({"rename": {"path": "n", "to": "b"}}, {"drop": {"path": "b"}}) == [None, None]
+    assert changed(added, {"drop": {"path": "ok"}}) == [{"drop": {"path": "x"}}, None]
+
+
+def test_one_that_takes_column_mapping_stays_since_its_page_leads_there():
+    assert changed({"add": {"path": "x", "type": "int"}}, configuration=PLAIN) == [{"drop": {"path": "x"}}]

@@ -280,18 +280,18 @@ def removed_files(sales: Table) -> list[str]:
     return sorted(set(small_delta.live(place, 0)) - set(small_delta.live(place)))
 
 
-def shallow_clone(sales: Table, place: Path, *files: str, vector: str | None = None) -> Table:
-    """A table of the catalog with files of this one, and a deletion vector's of it beside the first."""
-    small_delta.create(place, [{"id": 1, "p": "FR"}])
-    commit = place / "_delta_log" / f"{0:020d}.json"
+def shallow_clone(sales: Table, target: Path, *files: str, vector: str | None = None) -> Table:
+    """A table of the catalog with files of this one, and deletion vectors of it beside them, all in one file."""
+    small_delta.create(target, [{"id": 1, "p": "FR"}])
+    commit = target / "_delta_log" / f"{0:020d}.json"
     actions = [json.loads(line) for line in commit.read_text().splitlines()]
     [add] = [action["add"] for action in actions if "add" in action]
     marks = {"storageType": "p", "pathOrInlineDv": f"file://{sales.path}/{vector}", "sizeInBytes": 34, "cardinality": 1}
     adds = [{"add": add | {"path": f"file://{sales.path}/{file}"}} for file in files]
-    if vector:
-        adds[0]["add"]["deletionVector"] = marks | {"offset": 1}
+    for place, action in enumerate(adds if vector else ()):
+        action["add"]["deletionVector"] = marks | {"offset": 1 + 42 * place}
     commit.write_text("\n".join(map(json.dumps, [action for action in actions if "add" not in action] + adds)))
-    clone: Table = factories.TableFactory(root=sales.root, path=str(place), name=place.name)
+    clone: Table = factories.TableFactory(root=sales.root, path=str(target), name=target.name)
     log_access.sync(clone.pk)
     return clone
 
@@ -315,8 +315,8 @@ def test_a_shallow_clone_that_needs_only_files_of_the_newest_version_loses_none(
 
 
 def test_a_deletion_vector_of_a_shallow_clone_is_a_file_that_it_needs(sales, tmp_path):
-    [live, *_] = small_delta.live(Path(sales.path))
-    shallow_clone(sales, tmp_path / "clone", live, vector="deletion_vector_0.bin")
+    live = small_delta.live(Path(sales.path))
+    shallow_clone(sales, tmp_path / "clone", *live, vector="deletion_vector_0.bin")
     [text] = needed_by(sales, None)
     assert text.startswith("The shallow clone clone needs 1 file that this table no longer does")
 

@@ -34,7 +34,7 @@ def test_every_fact_is_dated_and_has_a_source(reader):
     assert reader.writes is None or reader.writes <= set(FEATURES)
 
 
-@pytest.mark.parametrize("name", ["Microsoft Fabric, SQL analytics endpoint", "Snowflake"])
+@pytest.mark.parametrize("name", ["Microsoft Fabric SQL analytics endpoint", "Snowflake"])
 def test_an_engine_that_only_reads_says_so(name):
     found = answer(name, PLAIN)
     assert (found["reads"], found["writes"], found["why"]) == (True, False, "It only reads Delta tables.")
