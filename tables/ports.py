@@ -132,13 +132,14 @@ class Uses:
 class ReaderEngine:
     """An engine by version, and whether it can read and write a table: `writes` is None where its source doesn't say.
 
-    `why` names what it lacks; `source` is where that stands, looked up in `seen`.
+    `only_reads` says that it writes no table at all; `why` names what it lacks; `source` is where that stands, looked up in `seen`.
     """
 
     name: str
     version: str
     reads: bool
     writes: bool | None
+    only_reads: bool
     why: str
     source: str
     seen: str

@@ -87,9 +87,10 @@ def still_unseen(formats: Sequence[str], version: int) -> str:
 
 
 def readers_of(protocol: DeltaProtocol) -> list[dict[str, Any]]:
-    """Each engine's answer: `{name, version, reads, writes, why, source, seen}`.
+    """Each engine's answer: `{name, version, reads, writes, only_reads, why, source, seen}`.
 
-    `writes` is None where the source doesn't say; `why` names what is missing, empty if nothing is.
+    `writes` is None where the source doesn't say; `only_reads` says that it writes no table; `why` names what is missing, empty if
+    nothing is.
     """
     return [_answer(reader, protocol) for reader in READERS]
 
@@ -114,6 +115,7 @@ def _answer(reader: Reader, protocol: DeltaProtocol) -> dict[str, Any]:
         "version": reader.version,
         "reads": not missing,
         "writes": writes,
+        "only_reads": _only_reads(reader),
         "why": why,
         "source": reader.source,
         "seen": reader.seen,
@@ -146,11 +148,15 @@ def _missing_to_write(reader: Reader, protocol: DeltaProtocol) -> list[str]:
     return sorted(set(protocol.writer_features or ()) - (reader.writes or frozenset()))
 
 
+def _only_reads(reader: Reader) -> bool:
+    return reader.writes is not None and not reader.writes and not reader.legacy[1]
+
+
 def _why(missing: list[str]) -> str:
     return f"It doesn’t support {', '.join(missing)}."
 
 
 def _why_no_writes(reader: Reader, protocol: DeltaProtocol) -> str:
-    if not reader.writes and not reader.legacy[1]:
+    if _only_reads(reader):
         return "It only reads Delta tables."
     return f"It can’t write: it doesn’t support {', '.join(_missing_to_write(reader, protocol))}."

@@ -91,9 +91,13 @@ def protocol(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
     )
 
 
+def _is_kept_from_writing(engine: ports.ReaderEngine) -> bool:
+    return engine.reads and engine.writes is False and not engine.only_reads
+
+
 def _locked_out(engines: Sequence[ports.ReaderEngine]) -> dict[str, list[str]]:
-    """The engines, with versions, that can't read the table, and those that read it and can't write to it."""
+    """The engines, with versions, that can't read the table, and those that read it and can't write to it, though to others."""
     return {
         "readers": [f"{each.name} {each.version}" for each in engines if not each.reads],
-        "writers": [f"{each.name} {each.version}" for each in engines if each.reads and each.writes is False],
+        "writers": [f"{each.name} {each.version}" for each in engines if _is_kept_from_writing(each)],
     }
