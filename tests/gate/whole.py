@@ -73,7 +73,9 @@ class Kept:
             said = {"tree": tree, "passed": file not in lost, "second_try": second, "seconds": seconds}
             self.results.setdefault(part, {})[file] = said
         self.place.parent.mkdir(exist_ok=True)
-        self.place.write_text(json.dumps(self.results, indent=1, sort_keys=True) + "\n")
+        written = self.place.with_suffix(".new")
+        written.write_text(json.dumps(self.results, indent=1, sort_keys=True) + "\n")
+        written.replace(self.place)  # whoever reads it meanwhile, or after an end in between, finds the whole of one
 
 
 def kept(now: Callable[[], str | None] = verdict.tree, place: Path = KEPT) -> Kept:
