@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from django.db import connection
-from django.db.models import QuerySet
+from django.db.models import BooleanField, F, Func, QuerySet, Value
 
 from console.accounts.authority import GrantScope, covering, root_of
 from console.accounts.models import Appointment, Person
@@ -72,6 +72,16 @@ def may_judge(judge: Person, author: Person, role: Role, scope: GrantScope) -> b
         sql = "select accounts_may_judge(%s, %s, %s, %s, %s)"
         cursor.execute(sql, [judge.pk, author.pk, role.value, root_of(scope), scope.table_id])
         return bool(cursor.fetchone()[0])
+
+
+def independent_of(person: Person, other: str) -> Func:
+    """An expression: whether the database takes the person and the one in this field for independent of each other."""
+    return Func(Value(person.pk), F(other), function="accounts_independent", output_field=BooleanField())
+
+
+def are_independent(one: Person, other: Person) -> bool:
+    """Whether nobody stands above both, answered by the database."""
+    return Person.objects.filter(independent_of(one, "pk"), pk=other.pk).exists()
 
 
 def who_may_judge(judges: Iterable[uuid.UUID], author: Person, role: Role, scope: GrantScope) -> frozenset[uuid.UUID]:

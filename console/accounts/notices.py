@@ -9,11 +9,11 @@ import uuid
 from typing import Any
 
 from django.db import transaction
-from django.db.models import BooleanField, F, Func, Q, QuerySet, Value
+from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 from django.http import Http404
 
-from console.accounts.appointments import Doubts
+from console.accounts.appointments import Doubts, independent_of
 from console.accounts.authority import EVERYTHING, GrantScope
 from console.accounts.models import Notice, Person
 from console.accounts.roles import Permission, TokenScope
@@ -47,9 +47,8 @@ def open_for(person: Person) -> QuerySet[Notice]:
         if scopes:
             places = Q(root__in=scopes.roots) | Q(table__in=scopes.tables) | Q(table__root__in=scopes.roots)
             where |= places | Q(root=None, table=None)
-    own = Func(Value(person.pk), F("by"), function="accounts_independent", output_field=BooleanField())
     notices = Notice.objects.filter(where, acknowledged_at=None).select_related("by", "about")
-    return notices.annotate(independent=own).order_by("-at", "id")
+    return notices.annotate(independent=independent_of(person, "by")).order_by("-at", "id")
 
 
 def rows_for(person: Person, limit: int = 12) -> list[dict[str, Any]]:

@@ -49,9 +49,12 @@ def timed_answer(function: F) -> F:
 
 
 def open_for_table(session: Session, command: str, table: str, values: dict[str, Any], asked: dict[str, Any]) -> int:
-    """Opens a job of the command on a table, by its name, path or id; `asked` are the options of `requested`. The exit code."""
-    body = {"command": command, "table": table_id(session.api, table), **values}
-    return opened(session, "/jobs", body, **asked)
+    """Opens a job of the command on a table, by its name, path or id; `asked` are the options of `requested`, and of `rehearsed` for a
+    command that has it. The exit code."""
+    rest = dict(asked)
+    wish = {"rehearse": True} if rest.pop("rehearse", False) else {}
+    body = {"command": command, "table": table_id(session.api, table), **values, **wish}
+    return opened(session, "/jobs", body, **rest)
 
 
 def opened(

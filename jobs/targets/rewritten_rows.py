@@ -15,9 +15,9 @@ from tables.models import Commit
 def with_rows_changed(job: Job, result: Result) -> Result:
     """The result with `details.rows_changed`: by how many rows its commits made the table grow; None where files don't say.
 
-    As it is while the catalog doesn't have the commits yet. One query.
+    As it is once that is told, and while the catalog doesn't have the commits yet. One query at most.
     """
-    if result.version is None or result.no_op:
+    if result.version is None or result.no_op or ROWS_CHANGED in result.details:
         return result
     first = result.version if result.read_version is None else result.read_version + 1
     own = Q(version=result.version) | Q(job=job.pk, version__gte=first, version__lte=result.version)

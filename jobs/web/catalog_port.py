@@ -15,7 +15,6 @@ from django.urls import reverse
 from console.accounts.models import Person
 from jobs.commands.registry import several_kinds, title_of
 from jobs.domain.delta import protocols
-from jobs.domain.delta.readers import readers_of
 from jobs.domain.policy import ANY
 from jobs.domain.states import OPEN
 from jobs.models import Decision, Job, PolicyRule, Read, Stream, StreamRound, Worker
@@ -24,6 +23,7 @@ from jobs.reads import queue
 from jobs.streams.queries import matching, source_of
 from jobs.streams.queries import visible_to as visible_streams
 from jobs.targets.access import visible_to
+from jobs.targets.engines import readers_of
 from jobs.targets.running_streams import running_at
 from jobs.web import parts
 from jobs.web.jobs.queries import titled

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -11,7 +11,7 @@ from tables.deltalog.read.file_sums import FileSums
 from tables.models import Commit, Explanation, Table
 from tables.record import commit_rows, daily_totals, log_rewrites
 from tables.record.inserts import insert_new
-from tables.rules.destruction import is_destructive
+from tables.rules.destruction import DESTRUCTIVE
 
 BATCH = 1_000
 _KEY = ["table", "incarnation", "version"]
@@ -22,11 +22,12 @@ class StoredCommits:
     """What rows that were known already have turned out to be: `gone` are those that were other commits, as they were; `mended`
     are versions that can be read by now, or are destructive by what is read of them now and weren't, or the other way round, those
     older than the table's entry aside.
-    `first` is the first version that was written, `schemas` are the keys of those that have a row now, and `retimed` says that some
-    that were known have other times."""
+    `again` are all that were written anew, those older than the entry aside. `first` is the first version that was written, `schemas`
+    are the keys of those that have a row now, and `retimed` says that some that were known have other times."""
 
     gone: list[Commit] = field(default_factory=list)
     mended: list[int] = field(default_factory=list)
+    again: list[int] = field(default_factory=list)
     first: int | None = None
     schemas: set[str] = field(default_factory=set)
     retimed: bool = False
@@ -49,6 +50,7 @@ def store(
         _write(table, [row.commit for row in batch], stored)
         stored.first = batch[0].commit.version if stored.first is None else stored.first
     _complete(table, completed())
+    stored.mended += _judged_otherwise(table, stored.again)  # by what is known of them only now
     if stored.retimed:  # the days on which they stood have fewer commits now, or none
         daily_totals.count_anew(table)
     elif stored.first is not None:
@@ -69,20 +71,21 @@ def _write(table: Table, commits: list[Commit], stored: StoredCommits) -> None:
     before = [(row, known[row.version]) for row in again]
     stored.retimed |= any(row.committed_at != old.committed_at for row, old in before)
     stored.gone += [old for row, old in before if not old.problems and log_rewrites.are_different(row, old)]
-    asked = Explanation.objects.filter(table=table, incarnation=table.incarnation, version__in=list(known))
-    asked = asked.exclude(effects=[])  # those of jobs alone hold whatever is destructive
-    explained = set(asked.values_list("version", flat=True))
-    mended = [old for row, old in before if _is_told_anew(row, old, explained)]
-    stored.mended += [old.version for old in mended if _is_ours(table, old)]
+    ours = [(row, old) for row, old in before if _is_ours(table, old)]
+    stored.mended += [old.version for row, old in ours if old.problems and not row.problems]
+    stored.again += [old.version for _, old in ours]
 
 
-def _is_told_anew(row: Commit, old: Commit, explained: Collection[int]) -> bool:
-    """Whether it could be read only now, or an attribution is there without need or lacking; the rules may have changed since."""
-    return bool(old.problems and not row.problems) or _takes_away(row) is not (row.version in explained)
-
-
-def _takes_away(commit: Commit) -> bool:
-    return is_destructive(commit.operation, commit.operation_parameters, commit.version, commit.removal)
+def _judged_otherwise(table: Table, versions: Iterable[int]) -> list[int]:
+    """Those of the versions whose attribution is lacking, or there without need, by what they did: the rules may have changed since."""
+    here = {"table": table, "incarnation": table.incarnation}
+    found, waiting = list[int](), iter(versions)
+    while batch := list(islice(waiting, BATCH)):
+        destructive = Commit.objects.filter(DESTRUCTIVE, **here, version__in=batch).values_list("version", flat=True)
+        # Those that were asked about for their job alone hold whatever is destructive.
+        asked = Explanation.objects.filter(**here, version__in=batch).exclude(effects=[])
+        found += set(destructive).symmetric_difference(asked.values_list("version", flat=True))
+    return found
 
 
 def _complete(table: Table, completed: Mapping[int, FileSums]) -> None:

@@ -21,7 +21,7 @@ from jobs.web.approvals.review_queries import DecisionRights
 from jobs.web.approvals.revisions import FieldChange, Revision
 from jobs.web.approvals.revisions import parts_of as words_of
 from jobs.web.commands.delete.edit import DeleteEditForm
-from jobs.web.jobs.naming import NamedJob
+from jobs.web.jobs.naming import JobName
 from jobs.web.parts import parts_of
 from tables.models import Commit, Table
 from tests.hostile_texts import hostile_long
@@ -145,7 +145,7 @@ def asked(of: Job, undo: Undo | None = UNDO) -> dict[str, Any]:
         "is_ended": of.is_ended,
         "parts": parts_of(of),
         "table_url": "/tables/",
-        "undoes": NamedJob(of.undoes_id, hostile_long("Delete rows"), hostile_long("why")) if of.undoes_id else None,
+        "undoes": JobName(of.undoes_id, hostile_long("Delete rows"), hostile_long("why")) if of.undoes_id else None,
         "facts": facts_of(of),
     }
 

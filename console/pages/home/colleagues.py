@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.contrib.auth.hashers import UNUSABLE_PASSWORD_PREFIX
-from django.db.models import BooleanField, Exists, F, Func, OuterRef, Q, QuerySet, Value
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from console.accounts.appointments import Doubt, doubt_about, who_may_judge
+from console.accounts.appointments import Doubt, are_independent, doubt_about, independent_of, who_may_judge
 from console.accounts.authority import GrantScope
 from console.accounts.models import FirstLink, Grant, Person
 from console.accounts.roles import Permission, Role
@@ -113,21 +113,15 @@ def _helper(reader: Person, asker: Person | None, approver: Approver) -> str:
     there = asker or Person.objects.filter(name=approver.name).first()
     if there is None:
         return _admin_beside(reader, but=(reader,))
-    return "" if _independent(reader, there) else _admin_beside(there, but=(reader, there))
-
-
-def _independent(one: Person, other: Person) -> bool:
-    own = Func(Value(one.pk), Value(other.pk), function="accounts_independent", output_field=BooleanField())
-    return bool(Person.objects.filter(pk=one.pk).annotate(own=own).values_list("own", flat=True)[0])
+    return "" if are_independent(reader, there) else _admin_beside(there, but=(reader, there))
 
 
 def _admin_beside(person: Person, but: Iterable[Person]) -> str:
     """The name of an active admin of everything who shares nobody above with this person, the newest one; empty without one."""
-    own = Func(Value(person.pk), F("person"), function="accounts_independent", output_field=BooleanField())
     held = Grant.objects.filter(scope=Grant.Scope.EVERYTHING, role=Role.ADMIN, person__is_active=True)
     claimed = held.exclude(person__password__startswith=UNUSABLE_PASSWORD_PREFIX).exclude(person__in=but)
-    found = claimed.annotate(own=own).filter(own=True).order_by("-granted_at").values_list("person__name", flat=True)
-    return found.first() or ""
+    found = claimed.filter(independent_of(person, "person")).order_by("-granted_at")
+    return found.values_list("person__name", flat=True).first() or ""
 
 
 def _held(root: Root, role: Role) -> QuerySet[Grant]:
@@ -159,10 +153,10 @@ def _approver(root: Root, asker: Person | None, admin: Person | None) -> Approve
     if named or not people:
         return _named(named)
     doubt = doubt_about(people[0], asker, Role.APPROVER, scope)
-    unclaimed = doubt is not None and is_unclaimed(Person.objects.get(name=doubt.vouch_for))
     if doubt is None:
         return Approver()
-    is_you = admin is not None and admin != asker and _independent(admin, asker)
+    unclaimed = is_unclaimed(Person.objects.get(name=doubt.vouch_for))
+    is_you = admin is not None and admin != asker and are_independent(admin, asker)
     helper = admin.name if admin is not None and is_you else _admin_beside(asker, but=(asker,))
     return Approver(doubt=doubt, unclaimed=unclaimed, helper=helper, is_you=is_you)
 

@@ -56,7 +56,7 @@ class InOrder(Act):
 @rehearsed
 @requested
 @pass_session
-def alter_schema(session: Session, table: str, changes: TextIO | None, rehearse: bool, **given: Any) -> int:
+def alter_schema(session: Session, table: str, changes: TextIO | None, **given: Any) -> int:
     """Request changes of the schema of TABLE (a name, a path or an id): one commit each, in the order of the options.
 
     \b
@@ -69,7 +69,7 @@ def alter_schema(session: Session, table: str, changes: TextIO | None, rehearse:
     wanted = list(_in_order(click.get_current_context().meta[_ORDER], by_kind))
     if (changes is None) == (not wanted):
         raise click.UsageError("Give changes as options, or all of them by --changes.")
-    values = {"changes": _read(changes) if changes else wanted, **({"rehearse": True} if rehearse else {})}
+    values = {"changes": _read(changes) if changes else wanted}
     return open_for_table(session, "alter_schema", table, values, given)
 
 

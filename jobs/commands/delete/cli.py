@@ -66,7 +66,7 @@ def _figures(found: dict[str, Any]) -> Group:
 @rehearsed
 @requested
 @pass_session
-def delete(session: Session, table: str, where: str | None, whole_table: bool, rehearse: bool, **asked: Any) -> int:
+def delete(session: Session, table: str, where: str | None, whole_table: bool, **asked: Any) -> int:
     """Request a delete of rows of TABLE (a name, a path or an id).
 
     A delete waits until another person has approved it, unless your policy says otherwise. The command prints the
@@ -77,7 +77,7 @@ def delete(session: Session, table: str, where: str | None, whole_table: bool, r
       levee delete sales.orders --where "country = 'FR'" --reason "ticket 4711"
       levee delete /lake/tmp --whole-table --reason "end of the trial" --wait --timeout 2h
     """
-    values = {"predicate": predicate(where, whole_table), **({"rehearse": True} if rehearse else {})}
+    values = {"predicate": predicate(where, whole_table)}
     return open_for_table(session, "delete", table, values, asked)
 
 

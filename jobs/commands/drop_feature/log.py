@@ -23,11 +23,12 @@ from jobs.commands.drop_feature.rules import (
 from jobs.domain.consequences import in_words
 from jobs.domain.delta.column_names import is_invalid
 from jobs.domain.delta.protocols import FEATURES, DeltaProtocol, feature_of
-from jobs.domain.delta.readers import readers_of, unseen_by
+from jobs.domain.delta.readers import unseen_by
 from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
 from jobs.domain.states import State
 from jobs.models import Job
 from jobs.targets.definition import definition_sha256, protocol_of
+from jobs.targets.engines import readers_of
 from jobs.targets.readers import CommitChange, still_to_read, with_readers
 from jobs.targets.subject import Subject
 from tables.deltalog.rules.property_types import CONSTRAINT_PREFIX, TYPES, features_asked

@@ -22,7 +22,7 @@ from console.cli.session import Session
 @requested
 @pass_session
 def optimize(
-    session: Session, table: str, where: str | None, columns: tuple[str, ...], full: bool, rehearse: bool, **asked: Any
+    session: Session, table: str, where: str | None, columns: tuple[str, ...], full: bool, **asked: Any
 ) -> int:
     """Request that the files of TABLE (a name, a path or an id) are joined, sorted or clustered. No row changes.
 
@@ -37,7 +37,6 @@ def optimize(
         "predicate": where,
         "zorder_by": list(columns) or None,
         "full": full,
-        **({"rehearse": True} if rehearse else {}),
     }
     return open_for_table(session, "optimize", table, values, asked)
 

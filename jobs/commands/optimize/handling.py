@@ -12,7 +12,6 @@ from console.base.errors import Problem
 from jobs.commands.base import Drift, Found, Handling, Measured, Prepared, rewrite_drift, rewrite_look, stored
 from jobs.commands.optimize.log import NOTHING, files_rewritten, from_log, sorted_by
 from jobs.commands.optimize.rules import Optimize, written_name
-from jobs.domain.comparison import ROWS_CHANGED
 from jobs.domain.errors import CommandRefused
 from jobs.domain.fences import Fence
 from jobs.domain.predicates.printing import to_text
@@ -88,7 +87,7 @@ class OptimizeHandling(Handling[Optimize]):
         return with_rows_changed(job, result)
 
     def completed(self, job: Job, result: Result) -> Result:
-        return result if ROWS_CHANGED in result.details else with_rows_changed(job, result)
+        return with_rows_changed(job, result)
 
 
 def written_for(subject: Subject, command: Optimize) -> tuple[Optimize, Node | None]:

@@ -11,7 +11,6 @@ from console.audit.actor import Actor
 from jobs.commands.base import Drift, Found, Handling, Measured, Prepared, rewrite_drift, rewrite_look, stored
 from jobs.commands.reorg.log import NOTHING, files_rewritten, from_log
 from jobs.commands.reorg.rules import Reorg
-from jobs.domain.comparison import ROWS_CHANGED
 from jobs.domain.errors import CommandRefused
 from jobs.domain.fences import Fence
 from jobs.domain.predicates.printing import to_text
@@ -67,7 +66,7 @@ class ReorgHandling(Handling[Reorg]):
         return with_rows_changed(job, result)
 
     def completed(self, job: Job, result: Result) -> Result:
-        return result if ROWS_CHANGED in result.details else with_rows_changed(job, result)
+        return with_rows_changed(job, result)
 
 
 def written_for(subject: Subject, command: Reorg) -> tuple[Reorg, Node | None]:

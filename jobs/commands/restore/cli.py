@@ -61,14 +61,14 @@ def _commits(between: Any) -> list[tuple[str, Any]]:
 @rehearsed
 @requested
 @pass_session
-def restore(session: Session, table: str, version: int, rehearse: bool, **asked: Any) -> int:
+def restore(session: Session, table: str, version: int, **asked: Any) -> int:
     """Request that TABLE (a name, a path or an id) becomes as it was at VERSION.
 
     \b
     Example:
       levee restore sales.orders 12 --reason "the import of Monday was wrong" --wait
     """
-    values = {"version": version, **({"rehearse": True} if rehearse else {})}
+    values = {"version": version}
     return open_for_table(session, "restore", table, values, asked)
 
 

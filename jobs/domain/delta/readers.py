@@ -5,10 +5,8 @@ A feature that the source doesn't name counts as unsupported, as pages say below
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from jobs.domain.consequences import Consequence, said
@@ -20,7 +18,7 @@ class Reader:
     """An engine. `reads` are the reader features that it supports, `writes` all features with which it can write (None: its source
     doesn't say). `legacy` is the highest (reader, writer) version that it takes in protocols that list no features.
 
-    `source` is where this stands, `seen` the month in which it was looked up (`2026-11`). All are in `readers.toml`.
+    `source` is where this stands, `seen` the month in which it was looked up (`2026-11`).
     """
 
     name: str
@@ -32,23 +30,14 @@ class Reader:
     seen: str
 
 
-def read(place: Path) -> tuple[Reader, ...]:
-    """The engines of a file. Raises KeyError, TypeError or ValueError for one that isn't as its head says."""
-    with place.open("rb") as file:
-        rows = tomllib.load(file)["reader"]
-    return tuple(_reader(row) for row in rows)
-
-
-def _reader(row: Mapping[str, Any]) -> Reader:
+def reader_of(row: Mapping[str, Any]) -> Reader:
+    """The engine of a row with these fields. Raises KeyError, TypeError or ValueError for one that isn't as it should be."""
     reader, writer = row["legacy"]
     writes = frozenset(row["writes"]) if "writes" in row else None
     if unknown := (frozenset(row["reads"]) | (writes or frozenset())) - FEATURES.keys():
         raise ValueError(f"{row['name']} {row['version']}: Delta has no feature {min(unknown)}")
     rest = {name: str(row[name]) for name in ("name", "version", "source", "seen")}
     return Reader(reads=frozenset(row["reads"]), writes=writes, legacy=(int(reader), int(writer)), **rest)
-
-
-READERS = read(Path(__file__).with_name("readers.toml"))
 
 
 def unseen_by(formats: Sequence[str]) -> list[Consequence]:
@@ -86,24 +75,24 @@ def still_unseen(formats: Sequence[str], version: int) -> str:
     return f"{text} Have a writer that has one commit to the table."
 
 
-def readers_of(protocol: DeltaProtocol) -> list[dict[str, Any]]:
+def readers_of(readers: Sequence[Reader], protocol: DeltaProtocol) -> list[dict[str, Any]]:
     """Each engine's answer: `{name, version, reads, writes, only_reads, why, source, seen}`.
 
     `writes` is None where the source doesn't say; `only_reads` says that it writes no table; `why` names what is missing, empty if
     nothing is.
     """
-    return [_answer(reader, protocol) for reader in READERS]
+    return [_answer(reader, protocol) for reader in readers]
 
 
-def stop_reading(before: DeltaProtocol, after: DeltaProtocol) -> list[str]:
+def stop_reading(readers: Sequence[Reader], before: DeltaProtocol, after: DeltaProtocol) -> list[str]:
     """The engines, with versions, that read the table before and don't after."""
-    pairs = ((reader, _missing(reader, before), _missing(reader, after)) for reader in READERS)
+    pairs = ((reader, _missing(reader, before), _missing(reader, after)) for reader in readers)
     return [f"{reader.name} {reader.version}" for reader, was, now in pairs if now and not was]
 
 
-def stop_writing(before: DeltaProtocol, after: DeltaProtocol) -> list[str]:
+def stop_writing(readers: Sequence[Reader], before: DeltaProtocol, after: DeltaProtocol) -> list[str]:
     """The engines, with versions, that write to the table before and don't after."""
-    return [f"{r.name} {r.version}" for r in READERS if _writes(r, before) and not _writes(r, after)]
+    return [f"{r.name} {r.version}" for r in readers if _writes(r, before) and not _writes(r, after)]
 
 
 def _answer(reader: Reader, protocol: DeltaProtocol) -> dict[str, Any]:

@@ -14,7 +14,7 @@ MOST_NAMED = 500
 
 
 @dataclass(frozen=True, slots=True)
-class NamedJob:
+class JobName:
     """A job's title and reason, for a link to its page."""
 
     id: uuid.UUID
@@ -22,17 +22,17 @@ class NamedJob:
     reason: str
 
 
-def name_of(job: Job | NamedJob) -> NamedJob:
-    """The job's name; of a name, itself."""
-    return job if isinstance(job, NamedJob) else NamedJob(job.pk, title_of(job), job.reason)
+def name_of(job: Job) -> JobName:
+    """The job's name."""
+    return JobName(job.pk, title_of(job), job.reason)
 
 
-def name_by_id(job: uuid.UUID | None, table_id: uuid.UUID) -> NamedJob | None:
+def name_by_id(job: uuid.UUID | None, table_id: uuid.UUID) -> JobName | None:
     """The name of the table's job with this id; None for no job, or one that isn't the table's."""
     return names_of([job], table_id).get(str(job)) if job else None
 
 
-def names_of(jobs: Iterable[uuid.UUID | str], table_id: uuid.UUID) -> Mapping[str, NamedJob]:
+def names_of(jobs: Iterable[uuid.UUID | str], table_id: uuid.UUID) -> Mapping[str, JobName]:
     """The names by id, MOST_NAMED at most, in one query, of those that are the table's jobs.
 
     A commit may carry any job's mark: who sees this table may not see that job's.
@@ -41,4 +41,4 @@ def names_of(jobs: Iterable[uuid.UUID | str], table_id: uuid.UUID) -> Mapping[st
     if not wanted:
         return {}
     rows = titled(Job.objects.filter(pk__in=wanted, table=table_id)).select_related("table")
-    return {str(row.pk): NamedJob(row.pk, title_of(row), row.reason) for row in rows}
+    return {str(row.pk): name_of(row) for row in rows}

@@ -204,6 +204,24 @@ def test_attributions_follow_the_rules_of_the_release_that_reads_a_log_again(
     assert {version: asked[version].pk for version in kept} == kept
 
 
+@pytest.mark.parametrize(
+    "actions",
+    [(remove("a"), add("m", rows=3)), (quiet(remove("a")), quiet(add("m", rows=3)))],
+    ids=["changed", "said to be the same rows"],
+)
+def test_so_do_those_of_commits_whose_removed_rows_are_known_only_at_the_end(
+    orders: Table, log: LogWriter, actions: tuple[Action, Action]
+) -> None:
+    """A checkpoint holds the files that a later commit removes."""
+    first = [json.loads(line) for line in log.file(0).read_text().splitlines()]
+    log.checkpoint(0, *(action for action in first if "commitInfo" not in action))
+    log.commit(1, info("Manual Update"), *actions)
+    table = syncing.sync(orders.pk)
+    found_by_other_rules(table)
+    syncing.sync(orders.pk)
+    assert [each.version for each in Explanation.objects.filter(table=table)] == [1]
+
+
 def test_what_a_log_has_no_more_stays_judged_by_its_name(orders: Table, log: LogWriter) -> None:
     log.commit(1, info("DELETE"), remove("a"))
     log.commit(2, info("WRITE"), add("n"))

@@ -26,9 +26,10 @@ from jobs.commands.alter_schema.rules import (
 )
 from jobs.domain.consequences import Consequence, said
 from jobs.domain.delta import protocols
-from jobs.domain.delta.readers import readers_of, stop_reading, stop_writing, unseen_by
+from jobs.domain.delta.readers import unseen_by
 from jobs.domain.errors import CommandRefused, Refusal
 from jobs.domain.policy import TableClass
+from jobs.targets.engines import readers_of, stop_reading, stop_writing
 from jobs.targets.metadata import refuse_metadata
 from jobs.targets.subject import Subject
 from tables.deltalog.rules.schema import parse_schema

@@ -21,8 +21,9 @@ from jobs.domain.delta.protocols import (
     rises,
     versions,
 )
-from jobs.domain.delta.readers import readers_of, stop_reading, stop_writing, unseen_by
+from jobs.domain.delta.readers import unseen_by
 from jobs.targets.definition import definition_sha256, protocol_of
+from jobs.targets.engines import readers_of, stop_reading, stop_writing
 from jobs.targets.readers import CommitChange, with_readers
 from jobs.targets.subject import Subject
 from tables.deltalog.rules.other_formats import other_formats

@@ -11,7 +11,7 @@ import pytest
 from deltalake import DeltaTable, QueryBuilder
 
 from jobs.domain.delta.protocols import FEATURES, DeltaProtocol, protocol_with
-from jobs.domain.delta.readers import READERS, read, readers_of, stop_reading, stop_writing
+from jobs.targets.engines import READERS, read, readers_of, stop_reading, stop_writing
 
 PLAIN = DeltaProtocol(1, 2)
 DELTA_RS = next(reader for reader in READERS if reader.name.startswith("delta-rs"))
@@ -53,7 +53,7 @@ seen = "2026-11"
 
 
 def test_anybody_may_add_an_engine_to_the_file(tmp_path):
-    place = tmp_path / "readers.toml"
+    place = tmp_path / "engines.toml"
     place.write_text(ROW)
     [reader] = read(place)
     assert (reader.name, sorted(reader.reads), reader.writes) == ("Own engine", ["deletionVectors"], None)
