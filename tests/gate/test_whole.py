@@ -71,15 +71,12 @@ def test_a_run_that_was_stopped_goes_on_with_the_rest(place: Path) -> None:
 
 
 def test_one_row_is_of_the_tests_own_jvm_and_the_other_goes_beside_it(place: Path) -> None:
-    """The first of both wait for each other to have begun, which one after the other would never end."""
-    meet, engines = threading.Barrier(2, timeout=limit(5)), [0]
+    """The first of each wait for each other to have begun, which one after the other would never end."""
+    meet = threading.Barrier(2, timeout=limit(5))
 
     def run(lane: Lane) -> Result:
         if lane.name.startswith("h") and not {"b", "s1"}.isdisjoint(lane.arguments):
             meet.wait()
-        engines[0] += lane.arguments[0].startswith("s")
-        assert engines[0] < 2
-        engines[0] -= lane.arguments[0].startswith("s")
         return answers()(lane)
 
     done = whole.kept(lambda: "one", place)
@@ -89,6 +86,23 @@ def test_one_row_is_of_the_tests_own_jvm_and_the_other_goes_beside_it(place: Pat
     found = played(place, "one", run)[1]
     assert found.lost == {}
     assert sorted(result.lane.name for result in found.results if result.lane.name[0] == "h") == ["h1", "h2", "h3"]
+
+
+def test_the_row_that_is_through_first_takes_the_last_of_the_other() -> None:
+    began, ran = threading.Event(), list[str]()
+
+    def run(lane: Lane) -> Result:
+        if lane.name == "e1":
+            assert began.wait(limit(5)), "the last one runs beside the first"
+        if lane.name == "e3":
+            began.set()
+        ran.append(lane.name)
+        return Result(lane, 0, 1.0)
+
+    engine = [Work(HEAVY, (name,), Lane(name, (name,), 1.0), whole.ENGINE) for name in ("e1", "e2", "e3")]
+    whole.in_rows([Work(HEAVY, ("x",), Lane("h1", ("x",), 1.0)), *engine], run, lambda work, result: None)
+    assert ran[:2] == ["h1", "e3"]
+    assert sorted(ran) == ["e1", "e2", "e3", "h1"]
 
 
 def test_an_interrupt_of_one_row_ends_what_runs_in_the_other(tmp_path: Path) -> None:

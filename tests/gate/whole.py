@@ -1,6 +1,6 @@
 """`make test-all`: runs every test, heavy files by themselves or with those that share something, and goes on where it was stopped.
 
-Heavy ones go side by side in two rows, one of which is of those that use the JVM of the test process: neither keeps two cores busy.
+Heavy ones go side by side in two rows, one of which begins with those that use the JVM of the test process: neither keeps two cores busy.
 
 `test-results/all.json` has a result per file and part (light, heavy), with the tree of HEAD: what passed on this tree isn't run again.
 While the working tree differs from HEAD nothing is skipped.
@@ -13,8 +13,10 @@ import subprocess
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -171,19 +173,18 @@ def judged(light: Sequence[Work], heavy: Sequence[Work], run: Callable[[Lane], R
 def in_rows(works: Sequence[Work], run: Callable[[Lane], Result], note: Callable[[Work, Result], None]) -> None:
     """Runs them in two rows side by side, each in its order; `note` is called in the row's thread.
 
-    An interrupt ends the processes of both.
+    The row without the engine takes the last ones of the other once its own are done. An interrupt ends the processes of both.
     """
     stopped = threading.Event()
+    engine = deque(work for work in works if work.shares == ENGINE)
+    others = deque(work for work in works if work.shares != ENGINE)
 
-    def play(row: Sequence[Work]) -> None:
-        for work in row:
-            if stopped.is_set():
-                return
+    def play(*takes: Callable[[], Work]) -> None:
+        while not stopped.is_set() and (work := _first(takes)) is not None:
             note(work, run(work.lane))
 
-    rows = [[w for w in works if w.shares != ENGINE], [w for w in works if w.shares == ENGINE]]
-    with ThreadPoolExecutor(len(rows)) as pool:
-        playing = [pool.submit(play, row) for row in rows]
+    with ThreadPoolExecutor(2) as pool:
+        playing = [pool.submit(play, others.popleft, engine.pop), pool.submit(play, engine.popleft)]
         try:
             wait(playing, return_when=FIRST_EXCEPTION)
             for row in playing:
@@ -194,6 +195,14 @@ def in_rows(works: Sequence[Work], run: Callable[[Lane], Result], note: Callable
             while wait(playing, timeout=0.2).not_done:  # one may just be beginning
                 lanes.end_all()
             raise
+
+
+def _first(takes: Sequence[Callable[[], Work]]) -> Work | None:
+    """The first that one of these takes; each raises IndexError once it has none left."""
+    for take in takes:
+        with suppress(IndexError):
+            return take()
+    return None
 
 
 def why(result: Result) -> dict[str, str]:
