@@ -27,7 +27,14 @@ from jobs.domain.footers.times import (
 from jobs.domain.partition_values import HIVE_DEFAULT, ValueSet, casts, meant, partition_values
 from jobs.engine.footers.reading import BadFooter, Footer, NotParquet, read_footer
 from jobs.engine.storage import DIRECTORY, FILE, LINK, MARKER, Reached, Storage, opened
-from tables.rules.table_formats import MARKED, TableFormat, marked_format, marks_hudi_partition
+from tables.rules.table_formats import (
+    MARKED,
+    TableFormat,
+    format_of_file,
+    marked_format,
+    marks_hudi_partition,
+    may_mark,
+)
 from tables.storage.local.directories import Irregular, Linked
 
 DELTA_LOG = "_delta_log"
@@ -210,6 +217,16 @@ def holds_table(storage: Storage, relative: str) -> bool:
         return False
 
 
+def is_part_of_acid(storage: Storage, name: str) -> bool:
+    """Whether the storage's own directory, of this name, is one of a transaction of Hive. Raises Denied."""
+    if not may_mark(name) or name in MARKED:
+        return False
+    try:
+        return any(marked_format(name, child) for child, _, _ in storage.entries(""))
+    except OSError:
+        return False
+
+
 def format_of(storage: Storage) -> TableFormat | None:
     """The other format that the storage's own directory is a table in, by its marks; None if none can be seen. Raises Denied."""
     for directory in MARKED:
@@ -268,8 +285,8 @@ class _Walk:
             self.found.count("hidden")
             if marks_hudi_partition(name):
                 self.found.note(TableFormat.HUDI.code, path.rpartition("/")[0] or ".")
-        elif kind == FILE and (table := _iceberg_table(path)) is not None:
-            self.found.note(TableFormat.ICEBERG.code, table)
+        elif kind == FILE and (marked := _marked_table(path)) is not None:
+            self.found.note(*marked)
         elif kind == FILE:
             self._file(path, *self.storage.stat(handle))
         else:
@@ -364,8 +381,15 @@ class _Walk:
             self.found.fault(fault, Faulty(1, path, column))
 
 
-def _iceberg_table(path: str) -> str | None:
-    """The directory below the walk's own that a file marks as an Iceberg table."""
+def _marked_table(path: str) -> tuple[str, str] | None:
+    """The code of the format and the directory below the walk's own that a visible file marks as a table in it."""
     directory, _, name = path.rpartition("/")
+    if (own := format_of_file(name)) is not None:
+        while "=" in directory.rpartition("/")[2]:
+            directory = directory.rpartition("/")[0]
+        return own.code, directory or "."
     table, _, marked = directory.rpartition("/")
-    return table if table and marked_format(marked, name) is TableFormat.ICEBERG else None
+    found = marked_format(marked, name)
+    if found is TableFormat.HIVE_ACID:
+        return found.code, table or "."
+    return (found.code, table) if table and found in (TableFormat.ICEBERG, TableFormat.PAIMON) else None

@@ -18,7 +18,7 @@ from tables.rules import folders
 from tables.rules.folders import FolderEntry, StoreRefused
 from tables.rules.locations import NOT_IN_PATHS
 from tables.rules.parquet_names import MAGIC, MOST_OPENED, has_no_extension, is_parquet
-from tables.rules.table_formats import HUDI_DIRECTORY, MARKED, TableFormat, marked_format
+from tables.rules.table_formats import HUDI_DIRECTORY, MARKED, TableFormat, format_of_file, marked_format, may_mark
 from tables.storage.local import directories as places
 
 MAX_ENTRIES = 1_000_000
@@ -105,6 +105,7 @@ class _Listing:
     partitions: tuple[str, ...]
     parquet: bool
     marked: tuple[str, ...] = ()  # directories that may mark a table in another format
+    format: TableFormat | None = None  # the other format that a file tells by its name
 
 
 class DirectoryWalk:
@@ -165,10 +166,13 @@ class DirectoryWalk:
         if path in self.unreadable:
             return None, None
         listing = self._listing(path)
-        if (other := self._format_by(path, listing.marked)) is not None:
-            self.others.append(OtherTable(path, other))
+        try:
+            if (other := listing.format or self._format_by(path, listing.marked)) is not None:
+                raise OtherFormat(other)
+            is_parquet = listing.parquet or self._partitions_hold_parquet(listing)
+        except OtherFormat as found:
+            self.others.append(OtherTable(path, found.format))
             return None, None
-        is_parquet = listing.parquet or self._partitions_hold_parquet(listing)
         return (DirectoryKind.PARQUET if is_parquet else None), listing
 
     def where(self) -> ResumePoint:
@@ -193,7 +197,7 @@ class DirectoryWalk:
         """Each parquet file in a directory and in the partition directories below it; `most` entries of each one.
 
         A partition directory with a Delta log is a table of its own, and its files are that one's. Without sizes, that goes for
-        tables in other formats too.
+        tables in other formats too. Raises OtherFormat where a file's own name says that it belongs to one.
         """
         waiting = deque([start])
         while waiting:
@@ -208,10 +212,12 @@ class DirectoryWalk:
         for entry in self._entries(path, most):
             if _is_directory(entry):
                 partitions += [join(path, entry.name)] if "=" in entry.name else []
-                marked += [entry.name] if _is_partition(path) and entry.name in MARKED else []
+                marked += [entry.name] if _is_partition(path) and may_mark(entry.name) else []
             elif not _is_file(entry):
                 continue
             elif is_parquet(entry.name):
+                if (other := format_of_file(entry.name)) is not None:
+                    raise OtherFormat(other)
                 if asks and not named and self.other_format(path) is not None:
                     return []
                 named = True
@@ -261,7 +267,10 @@ class DirectoryWalk:
         return found or log in self.unreadable or log in self.crowded
 
     def other_format(self, path: str) -> TableFormat | None:
-        """The other format that a directory is a table in."""
+        """The other format that a directory is a table in, by directories of fixed names, or that it is a part of by its own name."""
+        own = path.rpartition("/")[2]
+        if may_mark(own) and own not in MARKED and (found := self._marked_by(path, own)) is not None:
+            return found
         return self._format_by(path, [name for name in MARKED if self._holds_directory(path, name)])
 
     def _holds_directory(self, path: str, name: str) -> bool:
@@ -278,31 +287,34 @@ class DirectoryWalk:
         """The format by what marked directories hold. Hudi's own directory is taken for such where it can't be read."""
         for name in sorted(marked):
             directory = join(path, name)
-            entries = self._entries(directory, self.limits.directory)
-            found = next((known for entry in entries if (known := marked_format(name, entry.name))), None)
+            found = self._marked_by(directory, name)
             if found is None and name == HUDI_DIRECTORY and directory in self.unreadable:
                 found = TableFormat.HUDI
             if found is not None:
                 return found
         return None
 
+    def _marked_by(self, directory: str, name: str) -> TableFormat | None:
+        entries = self._entries(directory, self.limits.directory)
+        return next((known for entry in entries if (known := marked_format(name, entry.name))), None)
+
     def _listing(self, path: str) -> _Listing:
         """The names in one directory, links left out, in order; the first ones of a directory that holds too many."""
-        directories, partitions, marked, unnamed, named = [], [], [], [], False
+        directories, partitions, marked, unnamed, named, other = [], [], [], [], False, None
         for entry in self._entries(path, self.limits.directory):
             name = entry.name
             if _is_directory(entry):
-                if name in MARKED:
+                if may_mark(name):
                     marked.append(name)
                 if "=" in name:
                     partitions.append(name)
                 elif not name.startswith(("_", ".")):
                     directories.append(name)
-            elif not named and _is_file(entry):
-                named = is_parquet(name)
-                unnamed += [_file(entry, False)] if has_no_extension(name) else []
+            elif _is_file(entry):
+                named, other = named or is_parquet(name), other or format_of_file(name)
+                unnamed += [_file(entry, False)] if not named and has_no_extension(name) else []
         parquet = named or bool(not self.patient and self._by_first_bytes(path, unnamed, False))
-        return _Listing(path, tuple(sorted(directories)), tuple(sorted(partitions)), parquet, tuple(marked))
+        return _Listing(path, tuple(sorted(directories)), tuple(sorted(partitions)), parquet, tuple(marked), other)
 
     def _entries(self, path: str, most: int | None = None) -> Iterator[FolderEntry]:
         """The first `most` entries of a directory; all of them without that."""

@@ -179,10 +179,12 @@ def measure(path: str, limits: Limits = WHOLE) -> Measure:
     newest: float | None = None
     stopped = None
     try:
-        if (other := walk.other_format(path)) is not None:
-            return Measure(0, 0, None, f"it’s a table of {other.label}, which has files that no longer count")
+        if (marked := walk.other_format(path)) is not None:
+            raise OtherFormat(marked)
         for file in walk.parquet_files(path, sized=True):
             files, size, newest = files + 1, size + file.size, max(newest or 0, file.modified)
+    except OtherFormat as other:
+        return Measure(0, 0, None, f"{other}, which has files that no longer count")
     except (Stop, StoreRefused) as reason:
         stopped = str(reason)
     return Measure(files, size, None if newest is None else datetime.fromtimestamp(newest, UTC), stopped)

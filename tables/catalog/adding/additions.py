@@ -40,8 +40,8 @@ def add_table(actor: Actor, path: str) -> Added:
     """Brings the Delta table or parquet directory at a path into the catalog, already synced.
 
     The light worker reads a log that takes longer than SYNC_SECONDS_WAITED after the request has been answered. Raises Problem: 403
-    `outside_roots` or `forbidden`, 404 `no_table`, 409 `inside_table` or `root_paused`, 422 `unreadable`, `hudi_table` or
-    `iceberg_table`, 503 `busy`.
+    `outside_roots` or `forbidden`, 404 `no_table`, 409 `inside_table` or `root_paused`, 422 `unreadable`, `hudi_table`,
+    `iceberg_table` or `paimon_table`, 503 `busy`.
     """
     person = person_of(actor)
     location = locate(person, path)
@@ -114,7 +114,7 @@ def _own(person: Person, text: str) -> bool:
 def kind_at(path: str) -> DirectoryKind:
     """The kind of table at a path.
 
-    Raises Problem: 404 `no_table` if it is neither, 422 `hudi_table` or `iceberg_table`, `unreadable` if Levee can't tell.
+    Raises Problem: 404 `no_table` if it is neither, 422 `hudi_table`, `iceberg_table` or `paimon_table`, `unreadable` if Levee can't tell.
     """
     try:
         kind = discovery.kind_of(path)
@@ -141,7 +141,7 @@ def refuse_inside_table(location: Location[Root]) -> None:
 
 
 def refuse_inside_other_format(location: Location[Root]) -> None:
-    """Raises Problem 422 `hudi_table`, `iceberg_table` for files of such a table, `unreadable` where a store doesn't tell."""
+    """Raises Problem 422 `hudi_table`, `iceberg_table` and so on for files of such a table, `unreadable` where a store doesn't tell."""
     path = location.path
     for _ in location.below:
         path = path.rpartition("/")[0]

@@ -20,6 +20,9 @@ from tests.tables.rules.test_discovery import COMMIT, lay
 UUID = "1b2c3d4e-0000-4000-8000-000000000000"
 HUDI = ("t/.hoodie/hoodie.properties", "t/p=1/a.parquet", "t/p=1/b.parquet")
 ICEBERG = ("t/metadata/v1.metadata.json", "t/data/a.parquet")
+PAIMON = ("t/snapshot/snapshot-1", "t/schema/schema-0", "t/manifest/manifest-x", "t/p=1/bucket-0/data-x-0.parquet")
+ACID = ("t/base_0000005/000000_0", "t/delta_0000006_0000006_0000/000000_0")
+DUCKLAKE = (f"t/p=1/ducklake-{UUID}.parquet", f"t/p=1/ducklake-{UUID}-delete.parquet", f"t/p=2/ducklake-{UUID}.parquet")
 
 
 def seen(base: Path) -> tuple[dict[str, str], dict[str, str]]:
@@ -39,6 +42,12 @@ def seen(base: Path) -> tuple[dict[str, str], dict[str, str]]:
         (("t/.hoodie/20260101000000.deltacommit.inflight", "t/p=1/a.parquet"), TableFormat.HUDI),
         (("t/.hoodie/timeline/history/x", "t/a.parquet"), TableFormat.HUDI),
         (ICEBERG, TableFormat.ICEBERG),
+        (PAIMON, TableFormat.PAIMON),
+        (ACID, TableFormat.HIVE_ACID),
+        (DUCKLAKE, TableFormat.DUCKLAKE),
+        ((f"t/ducklake-{UUID}.parquet", "t/a.parquet"), TableFormat.DUCKLAKE),
+        (("t/delete_delta_0000007_0000007_0001/bucket_00000", "t/x.parquet"), TableFormat.HIVE_ACID),
+        (("t/snapshot/LATEST", "t/snapshot/snapshot-12", "t/bucket-0/a.parquet"), TableFormat.PAIMON),
         ((f"t/metadata/00003-{UUID}.metadata.json", "t/p=1/a.parquet"), TableFormat.ICEBERG),
         ((f"t/metadata/00003-{UUID}.gz.metadata.json", "t/data/p=1/a.parquet"), TableFormat.ICEBERG),
     ],
@@ -56,6 +65,7 @@ def test_a_scan_names_a_table_in_another_format_and_looks_for_nothing_in_it(
         ("t/metadata/a.parquet", "t/metadata/b.parquet"),
         ("t/metadata/orders.metadata.json", "t/metadata/a.parquet"),
         ("t/metadata/v1.json", "t/metadata/a.parquet"),
+        ("t/metadata/ducklake-export.parquet",),
     ],
 )
 def test_a_directory_that_is_only_called_metadata_is_one_like_others(tmp_path: Path, names: tuple[str, ...]) -> None:
@@ -88,13 +98,21 @@ def test_one_beside_partitions_lends_them_no_files(tmp_path: Path) -> None:
         (".hoodie", "v1.metadata.json", None),
         ("metadata", "v12.metadata.json.gz", TableFormat.ICEBERG),
         ("metadata", "snap-1.avro", None),
+        ("snapshot", "snapshot-7", TableFormat.PAIMON),
+        ("snapshot", "snapshot-7.parquet", None),
+        ("snapshot", "LATEST", None),
+        ("base_0000005_v0000012", "000001_0_copy_2", TableFormat.HIVE_ACID),
+        ("delta_20260101_20260131", "part-00000.snappy.parquet", None),
+        ("delta_1_2", "000000_0", None),
     ],
 )
 def test_a_format_is_told_by_directory_and_name(directory: str, name: str, format_: TableFormat | None) -> None:
     assert marked_format(directory, name) is format_
 
 
-@pytest.mark.parametrize(("names", "what"), [(HUDI, "Hudi"), (ICEBERG, "Iceberg")])
+@pytest.mark.parametrize(
+    ("names", "what"), [(HUDI, "Hudi"), (ICEBERG, "Iceberg"), (PAIMON, "Paimon"), (DUCKLAKE, "DuckLake")]
+)
 def test_its_files_are_neither_counted_nor_taken_for_a_table(tmp_path: Path, names: tuple[str, ...], what: str) -> None:
     path = str(lay(tmp_path, *names) / "t")
     assert what in str(measure(path).stopped)
@@ -110,6 +128,10 @@ def test_its_files_are_neither_counted_nor_taken_for_a_table(tmp_path: Path, nam
         (HUDI, "t/p=1", "hudi_table"),
         (ICEBERG, "t", "iceberg_table"),
         (ICEBERG, "t/data", "iceberg_table"),
+        (PAIMON, "t", "paimon_table"),
+        (PAIMON, "t/p=1/bucket-0", "paimon_table"),
+        (ACID, "t/base_0000005", "hive_acid_table"),
+        (DUCKLAKE, "t", "ducklake_table"),
     ],
 )
 def test_it_is_not_added_by_its_path_or_a_path_in_it(

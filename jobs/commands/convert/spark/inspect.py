@@ -31,9 +31,10 @@ from jobs.domain.results import Inspection, Note, PartitionProposal
 from jobs.engine import storage
 from jobs.engine.directory import Directory, keeping
 from jobs.engine.survey import is_table, survey
-from jobs.engine.walk import DELTA_LOG, WalkFindings, format_of, holds_table
+from jobs.engine.walk import DELTA_LOG, WalkFindings, format_of, holds_table, is_part_of_acid
 from tables.rules.table_formats import TableFormat
 
+VISIBLE = (TableFormat.ICEBERG, TableFormat.PAIMON)  # whose metadata lies in directories that aren't hidden
 OTHER_FORMATS = frozenset(each.code for each in TableFormat)
 FAILS = "one such file fails the whole conversion"
 NOT_PARQUET = f"is not a parquet file; {FAILS}"
@@ -93,6 +94,9 @@ def table_refusals(path: str) -> list[Refusal]:
             place = storage.opened(above)
             inside = above != path and holds_table(place, DELTA_LOG)
             other = None if inside else format_of(place)
+            head, _, name = above.rpartition("/")
+            if not inside and is_part_of_acid(place, name):
+                return [format_refusal(path, head, TableFormat.HIVE_ACID)]
         except storage.Denied:  # a key may be good for a part of its bucket alone, and Levee's roots lie in that part
             return []
         if other is not None:
@@ -361,7 +365,7 @@ def _stray(path: str, findings: WalkFindings) -> Refusal | None:
         remedy = f"Remove the files whose names end with {storage.MARKER}: they are empty and stand for directories in S3 alone."
         remedy += " Remove the other files too, or rename them to start with _ or a dot." if markers < strays else ""
     refusal = _placed("stray_files", findings, "stray", text, remedy)
-    if refusal is None or findings.total(TableFormat.ICEBERG.code):  # its manifests must stay as they are
+    if refusal is None or any(findings.total(each.code) for each in VISIBLE):  # their manifests must stay
         return None
     text = f"Could not read footer for file: {_uri(path)}/{findings.first('stray')[0]}"
     engine = EngineFailure("DELTA_FAILED_READ_FILE_FOOTER", "KD001", text)

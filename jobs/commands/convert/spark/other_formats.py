@@ -12,6 +12,9 @@ from tables.rules.table_formats import TableFormat
 WHY: Mapping[TableFormat, str] = {
     TableFormat.HUDI: "its timeline alone says which files count: a conversion would double rows and bring older versions of them back",
     TableFormat.ICEBERG: "its metadata alone says which files count: a conversion would bring deleted and replaced rows back",
+    TableFormat.HIVE_ACID: "its transactions alone say which files count: a conversion would bring those of aborted and replaced ones back",
+    TableFormat.DUCKLAKE: "its catalog alone says which files count: a conversion would bring deleted and replaced rows back",
+    TableFormat.PAIMON: "its snapshots alone say which files count: a conversion would bring deleted and replaced rows back",
 }
 REMEDY: Mapping[TableFormat, str] = {
     TableFormat.HUDI: "Read the table with Hudi's own reader and write its rows to a new Delta table.",
@@ -19,6 +22,9 @@ REMEDY: Mapping[TableFormat, str] = {
         "Read the table with Iceberg's own reader and write its rows to a new Delta table; CONVERT TO DELTA iceberg isn't"
         " available for this version of Spark."
     ),
+    TableFormat.HIVE_ACID: "Read the table with Hive and write its rows to a new Delta table.",
+    TableFormat.DUCKLAKE: "Read the table with DuckDB and write its rows to a new Delta table.",
+    TableFormat.PAIMON: "Read the table with Paimon's own reader and write its rows to a new Delta table.",
 }
 
 
@@ -34,17 +40,23 @@ def format_refusal(path: str, table: str, table_format: TableFormat) -> Refusal:
 
 
 def nested_format_refusals(findings: WalkFindings) -> list[Refusal]:
-    """Refusals for tables in other formats below the directory."""
+    """Refusals for tables in other formats below the directory, and for one that the names in it show to be such a table."""
     return [
-        Refusal(
-            table_format.code,
-            f"{first[0]} belongs to a table of {table_format.label}{_more(findings.total(table_format.code))}; {WHY[table_format]}",
-            place=first[0],
-            remedy=f"Move that table elsewhere. {REMEDY[table_format]}",
-        )
-        for table_format in TableFormat
-        if (first := findings.first(table_format.code))
+        _nested(each, first[0], findings.total(each.code))
+        for each in TableFormat
+        if (first := findings.first(each.code))
     ]
+
+
+def _nested(table_format: TableFormat, place: str, total: int) -> Refusal:
+    own = place == "."
+    what = "the directory" if own else place
+    return Refusal(
+        table_format.code,
+        f"{what} belongs to a table of {table_format.label}{'' if own else _more(total)}; {WHY[table_format]}",
+        place=place,
+        remedy=REMEDY[table_format] if own else f"Move that table elsewhere. {REMEDY[table_format]}",
+    )
 
 
 def _more(count: int) -> str:

@@ -9,7 +9,7 @@ import pytest
 from jobs.commands.convert.spark.inspect import directory_refusals, table_refusals
 from jobs.engine.walk import WalkOrder, WorkShare, scan
 from tests.tables.rules.test_discovery import lay
-from tests.tables.rules.test_other_formats import HUDI, ICEBERG
+from tests.tables.rules.test_other_formats import ACID, DUCKLAKE, HUDI, ICEBERG, PAIMON
 
 
 def codes(path: Path) -> list[str]:
@@ -29,6 +29,9 @@ def nested(path: Path) -> list[tuple[str, str | None]]:
         (("t/.hoodie/20260101000000000.commit", "t/a.parquet"), "t", "hudi_table"),
         (ICEBERG, "t", "iceberg_table"),
         (ICEBERG, "t/data", "iceberg_table"),
+        (PAIMON, "t", "paimon_table"),
+        (PAIMON, "t/p=1/bucket-0", "paimon_table"),
+        (ACID, "t/base_0000005", "hive_acid_table"),
     ],
 )
 def test_it_is_refused_by_name_with_the_way_out(tmp_path: Path, names: tuple[str, ...], place: str, code: str) -> None:
@@ -55,6 +58,12 @@ def test_a_delta_table_above_is_named_before_its_iceberg_metadata(tmp_path: Path
         (HUDI, [("hudi_table", "t")]),
         (("t/p=1/.hoodie_partition_metadata", "t/p=1/a.parquet"), [("hudi_table", "t/p=1")]),
         (ICEBERG, [("iceberg_table", "t")]),
+        (PAIMON, [("paimon_table", "t")]),
+        (ACID, [("hive_acid_table", "t")]),
+        ([name.removeprefix("t/") for name in ACID], [("hive_acid_table", ".")]),
+        (DUCKLAKE, [("ducklake_table", "t")]),
+        ([name.removeprefix("t/") for name in DUCKLAKE], [("ducklake_table", ".")]),
+        ([name.replace("t/", "env=prod/t/") for name in DUCKLAKE], [("ducklake_table", "env=prod/t")]),
     ],
 )
 def test_one_below_the_directory_is_refused_too(
