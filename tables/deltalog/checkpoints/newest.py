@@ -8,7 +8,7 @@ needs the files fails.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from tables.deltalog.checkpoints.reading import CheckpointError, CheckpointReader
@@ -18,10 +18,16 @@ from tables.deltalog.read.parsing import typed_actions
 from tables.deltalog.read.problems import LogProblem, ProblemCode, Problems
 from tables.deltalog.state.listing import Checkpoint, Listing
 from tables.deltalog.state.state import TableState
-from tables.storage.store import Storage
+from tables.storage.store import Entry, Storage
 
 MOST_PARTS = 16
-"""Files of a checkpoint whose footers are read; one of more parts isn't judged."""
+"""Files of a checkpoint whose footers are read; one of more parts isn't judged, and of its sidecars the first are."""
+
+MOST_BYTES = 4 << 20
+"""Bytes of a checkpoint whose list of files is read through; of a larger one the footers are."""
+
+MOST_JSON = 4 << 20
+"""Bytes of a checkpoint's JSON file that is read; a larger one isn't judged."""
 
 MOST_COMMITS = 100
 """Commits after a checkpoint that are read for what it lacks."""
@@ -48,22 +54,34 @@ def is_read(problem: LogProblem, listing: Listing, version: int) -> bool:
     return commit is not None and (newest is None or commit > newest.version)
 
 
-def check_newest(storage: Storage, listing: Listing, version: int, problems: Problems) -> None:
-    """Says if Spark can't read a version's checkpoint, by its footers and the columns of protocol and metadata."""
+def check_newest(storage: Storage, listing: Listing, version: int, problems: Problems) -> Mapping[str, Entry | None]:
+    """Says if Spark can't read a version's checkpoint: by its footers, protocol and metadata, and the list of files if that is short.
+
+    Returns the sidecars that were looked at, by their paths below the table, as they lie there.
+    """
     newest = newest_used(listing, version)
-    if newest is None or len(newest.files) > MOST_PARTS or newest.files[0].name.endswith(".json"):
-        return
+    if newest is None or len(newest.files) > MOST_PARTS or _is_long_json(newest):
+        return {}
     state, read = TableState(), Problems()
+    reader, sidecars = CheckpointReader(storage, newest, read), dict[str, Entry | None]()
     try:
-        for action in CheckpointReader(storage, newest, read).opening_actions():
+        for action in reader.opening_actions():
             state.take(action)
+        paths = reader.sidecar_paths(MOST_PARTS)
+        sidecars = dict(zip(paths, storage.each(paths), strict=True))
+        reader.check_files(sidecars, MOST_BYTES)
     except CheckpointError as error:
         if error.damaged:
             problems.add(newest.files[0].name, f"the checkpoint is damaged: {error}", ProblemCode.STOPS_SPARK)
-        return
+        return sidecars
     problems.extend(problem for problem in read.found() if problem.code is ProblemCode.STOPS_SPARK)
     if not state.whole and _stay_lacking(storage, listing, range(newest.version + 1, version + 1), state):
         problems.add(newest.files[0].name, LACKS, ProblemCode.STOPS_SPARK)
+    return sidecars
+
+
+def _is_long_json(checkpoint: Checkpoint) -> bool:
+    return any(file.name.endswith(".json") and file.size > MOST_JSON for file in checkpoint.files)
 
 
 def _stay_lacking(storage: Storage, listing: Listing, versions: range, state: TableState) -> bool:

@@ -5,7 +5,8 @@ Two passes: the small actions first, since they name the partition columns and t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
@@ -26,7 +27,7 @@ from tables.deltalog.state.tail import BATCH_BYTES, batch_of, text_of
 from tables.storage.store import Entry, Storage, StorageError
 
 _REMOVE_LEAVES = frozenset(("path", "deletionTimestamp", "size", "deletionVector"))
-_OPENING = ("protocol", "metaData")
+_OPENING = ("protocol", "metaData", "sidecar")
 _SMALL = ("metaData", "protocol", "txn", "domainMetadata", "sidecar", "checkpointMetadata")
 _HELD = 16 << 20  # bytes of files that are held from the first pass to the second
 _FOLDER = SIDECARS.removeprefix(f"{LOG}/") + "/"
@@ -65,26 +66,46 @@ class CheckpointReader:
                     yield action
 
     def opening_actions(self) -> Iterator[Action]:
-        """Protocol and metadata alone, from the footers and two columns of its parquet files. Nothing of what a JSON file holds."""
+        """Protocol and metadata alone, of its parquet files from the footers and three columns. Notes the sidecars for `check_files`."""
         for entry in self.checkpoint.files:
-            if entry.name.endswith(".json"):
-                continue
-            for name, value in self._parquet_values(entry, _OPENING):
-                if action := parse_action(name, value, entry.name, self._problems):
+            for action in self._small_of(entry, _OPENING):
+                if isinstance(action, Sidecar):
+                    self._sidecars.append(action)
+                else:
                     yield action
+
+    def sidecar_paths(self, most: int) -> list[str]:
+        """The first of the sidecars that were noted, below the table. Raises CheckpointError for one outside `_sidecars`."""
+        return [f"{SIDECARS}/{self._sidecar_name(sidecar)}" for sidecar in self._sidecars[:most]]
+
+    def check_files(self, sidecars: Mapping[str, Entry | None], most_bytes: int) -> None:
+        """Opens its parquet files, these sidecars among them, and reads the files that they list if all come to few bytes.
+
+        Raises CheckpointError, damaged for a sidecar that isn't there and for what no engine reads.
+        """
+        for path, there in sidecars.items():
+            if there is None:
+                raise CheckpointError(f"{path.removeprefix(f'{LOG}/')} is missing", damaged=True)
+        own = {f"{LOG}/{entry.name}": entry for entry in self.checkpoint.files if not entry.name.endswith(".json")}
+        whole = sum(entry.size for entry in (*own.values(), *sidecars.values()) if entry) <= most_bytes
+        for path in (*own, *sidecars):
+            if whole:
+                deque(self._adds_in(path, path.removeprefix(f"{LOG}/")), maxlen=0)
+            else:
+                self._parquet(path)
 
     def _check_version(self, action: CheckpointMetadata, entry: Entry) -> None:
         if action.version is not None and action.version != self.checkpoint.version:
             reason = f"the checkpoint says it stands for version {action.version}"
             self._problems.add(entry.name, reason, ProblemCode.DISAGREES)
 
-    def _small_of(self, entry: Entry) -> Iterator[Action]:
+    def _small_of(self, entry: Entry, kinds: tuple[str, ...] = _SMALL) -> Iterator[Action]:
         if entry.name.endswith(".json"):
             for name, value in self._json_actions(entry):
-                if name in _SMALL and (action := parse_action(name, value, entry.name, self._problems)):
+                if name in kinds and (action := parse_action(name, value, entry.name, self._problems)):
                     yield action
             return
-        for name, value in self._parquet_values(entry):
+        for name, value in self._parquet_values(entry, kinds):
             if action := parse_action(name, value, entry.name, self._problems):
                 yield action
 
@@ -93,9 +114,9 @@ class CheckpointReader:
         yield from read_actions(self._storage, f"{LOG}/{entry.name}", entry.size, entry.name, problems)
         if problems:
             self._problems.extend(problems.found())
-            raise CheckpointError(f"{entry.name} is not readable to its end")
+            raise CheckpointError(f"{entry.name} is not readable to its end", damaged=True)
 
-    def _parquet_values(self, entry: Entry, kinds: tuple[str, ...] = _SMALL) -> Iterator[tuple[str, dict[str, Any]]]:
+    def _parquet_values(self, entry: Entry, kinds: tuple[str, ...]) -> Iterator[tuple[str, dict[str, Any]]]:
         path = f"{LOG}/{entry.name}"
         file = self._parquet(path)
         wanted = [name for name in kinds if name in file.columns]
@@ -242,8 +263,8 @@ def _sound(path: str, *, opening: bool = False) -> Iterator[None]:
     file = path.removeprefix(LOG + "/")
     try:
         yield
-    except StorageError as error:  # of the place it lies in, which says nothing about the file
-        raise CheckpointError(f"{file} can't be read: {_first_line(error)}") from error
+    except StorageError as error:  # of the place it lies in, which says nothing about the file, unless it isn't there
+        raise CheckpointError(f"{file} can't be read: {_first_line(error)}", damaged=error.missing) from error
     except OSError as error:
         # pyarrow's own, for pages that end too soon or can't be decoded, has no number of the system's.
         raise CheckpointError(f"{file} can't be read: {_first_line(error)}", damaged=error.errno is None) from error

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from tables.deltalog.checkpoints.checksums import compare_opening, read_checksum
 from tables.deltalog.checkpoints.newest import check_newest, is_read
 from tables.deltalog.read.filenames import LOG
@@ -10,10 +12,13 @@ from tables.deltalog.replay.log import open_log
 from tables.deltalog.rules.active_features import unlisted_reason
 from tables.deltalog.state.listing import Listing, read_listing
 from tables.deltalog.state.snapshot import Snapshot
-from tables.storage.store import Storage
+from tables.storage.store import Entry, Storage
 
 _MOST_KNOWN = 200
-_known: dict[object, tuple[LogProblem, ...]] = {}  # by the files that were looked at, as they lay there
+_Sidecars = Mapping[str, Entry | None]
+_known: dict[
+    object, tuple[tuple[LogProblem, ...], _Sidecars]
+] = {}  # by the files that were looked at, as they lay there
 
 
 def obstacles(location: str, snapshot: Snapshot, checkpoint: int | None) -> tuple[LogProblem, ...]:
@@ -27,18 +32,19 @@ def obstacles(location: str, snapshot: Snapshot, checkpoint: int | None) -> tupl
     since = snapshot.version if checkpoint is None else min(checkpoint, snapshot.version)
     entries = tuple(storage.entries(LOG, f"{since:020d}"))
     key = (location, snapshot.version, snapshot.head_file, entries)
-    if key not in _known:
+    known = _known.get(key)
+    if known is None or list(storage.each(known[1])) != list(known[1].values()):
         if len(_known) >= _MOST_KNOWN:
             _known.clear()
-        _known[key] = _looked_for(storage, read_listing(entries), snapshot)
-    return _known[key]
+        known = _known[key] = _looked_for(storage, read_listing(entries), snapshot)
+    return known[0]
 
 
-def _looked_for(storage: Storage, listing: Listing, snapshot: Snapshot) -> tuple[LogProblem, ...]:
+def _looked_for(storage: Storage, listing: Listing, snapshot: Snapshot) -> tuple[tuple[LogProblem, ...], _Sidecars]:
     found = Problems()
     compare_opening(read_checksum(storage, listing.checksums.get(snapshot.version), Problems()), snapshot.state, found)
-    check_newest(storage, listing, snapshot.version, found)
+    sidecars = check_newest(storage, listing, snapshot.version, found)
     found.extend(problem for problem in snapshot.problems if is_read(problem, listing, snapshot.version))
     if reason := unlisted_reason(snapshot.protocol, snapshot.metadata):
         found.add("", reason, ProblemCode.STOPS_SPARK)
-    return tuple(problem for problem in found.found() if problem.code is ProblemCode.STOPS_SPARK)
+    return tuple(problem for problem in found.found() if problem.code is ProblemCode.STOPS_SPARK), sidecars

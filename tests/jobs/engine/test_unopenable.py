@@ -36,9 +36,9 @@ def log_file(table, name):
     return table / "_delta_log" / name
 
 
-def stops(table):
+def stops(table, checkpoint=10):
     log = open_log(str(table))
-    return [p.file for p in obstacles(str(table), log.snapshot(None, table.parent / "f.arrow"), 10)]
+    return [p.file for p in obstacles(str(table), log.snapshot(None, table.parent / "f.arrow"), checkpoint)]
 
 
 def rewrite(path, change):
@@ -94,6 +94,58 @@ def test_a_damaged_newest_checkpoint_stops_delta_and_its_removal_mends_it(spark,
     healed = table.rename(table.parent / "healed")
     assert stops(healed) == []
     assert fails(spark, healed) is None
+
+
+def gone(path):
+    path.unlink()
+
+
+def cut(path):
+    path.write_bytes(path.read_bytes()[:100])
+
+
+def overwritten(path):
+    path.write_bytes(b"x" * 100)
+
+
+@pytest.fixture(params=["json", "parquet"])
+def in_parts(request, spark, tmp_path):
+    """A table with a V2 checkpoint of one sidecar, of either kind of top file."""
+    name = "spark.databricks.delta.checkpointV2.topLevelFileFormat"
+    spark.conf.set(name, request.param)
+    place = Path(make(spark, tmp_path / "made", {"delta.checkpointPolicy": "v2", "delta.checkpointInterval": "2"}))
+    for number in range(3):
+        spark.sql(f"INSERT INTO delta.`{place}` VALUES ({number}, 'x', 0)")
+    spark.conf.unset(name)
+    return place.rename(tmp_path / "moved")
+
+
+def top_file(table):
+    (found,) = (table / "_delta_log").glob(f"{2:020d}.checkpoint.*-*")
+    return log_file(table, found.name)
+
+
+@pytest.mark.parametrize("harm", [gone, cut, overwritten])
+def test_a_sidecar_that_is_gone_or_damaged_stops_delta(spark, in_parts, harm):
+    top = top_file(in_parts)
+    assert stops(in_parts, 2) == []
+    (sidecar,) = (in_parts / "_delta_log" / "_sidecars").glob("*.parquet")
+    (sidecar.parent / f".{sidecar.name}.crc").unlink(missing_ok=True)
+    harm(sidecar)
+    assert stops(in_parts, 2) == [top.name]
+    assert fails(spark, in_parts) is not None
+    top.unlink()
+    healed = in_parts.rename(in_parts.parent / "healed")
+    assert stops(healed, None) == []
+    assert fails(spark, healed) is None
+
+
+@pytest.mark.parametrize("harm", [cut, overwritten])
+def test_a_damaged_top_file_stops_delta(spark, in_parts, harm):
+    top = top_file(in_parts)
+    harm(top)
+    assert stops(in_parts, 2) == [top.name]
+    assert fails(spark, in_parts) is not None
 
 
 @pytest.mark.parametrize("content", ["rubbish", '{"version": 77, "size": 3}'])

@@ -1,5 +1,6 @@
 """What keeps Spark from opening a table that Levee can read: looked for in few bytes, and said by the sync that meets it."""
 
+import pyarrow.parquet as pq
 import pytest
 
 from tables.deltalog.checkpoints import newest
@@ -103,6 +104,56 @@ def test_one_part_of_several_is_enough(writer, log, target):
     cut(parts[1])
     snapshot = log.sync(target).snapshot()
     assert stopping(snapshot) == [(parts[0].name, ProblemCode.STOPS_SPARK)]
+
+
+def adds_lost(path):
+    """Only pages of files are harmed: protocol, metadata and the footer can be read."""
+    content = bytearray(path.read_bytes())
+    footer = pq.read_metadata(path)
+    columns = [
+        footer.row_group(group).column(n) for group in range(footer.num_row_groups) for n in range(footer.num_columns)
+    ]
+    for column in (each for each in columns if each.path_in_schema == "add.path"):
+        start = column.dictionary_page_offset or column.data_page_offset
+        content[start : start + column.total_compressed_size] = b"\xff" * column.total_compressed_size
+    path.write_bytes(content)
+
+
+def gone(path):
+    path.unlink()
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "json"])
+@pytest.mark.parametrize("harm", [gone, cut, overwritten, pages_lost, adds_lost])
+def test_a_sidecar_that_is_gone_or_damaged_stops_spark_whenever_it_happened(writer, log, target, suffix, harm):
+    writer.create(add("a"))
+    log.sync(target).snapshot()
+    top = writer.v2(1, *STATE, writer.sidecar("s.parquet", add("a")), suffix=suffix)
+    writer.commit(1, info(), add("b"))
+    snapshot = log.sync(target, load(target)).snapshot()
+    assert stopping(snapshot) == []
+    assert obstacles(str(writer.table), snapshot, 1) == ()
+    harm(writer.log / "_sidecars" / "s.parquet")
+    (found,) = obstacles(str(writer.table), snapshot, 1)
+    assert (found.file, found.code) == (top.name, ProblemCode.STOPS_SPARK)
+    assert "_sidecars/s.parquet" in found.reason
+    assert stopping(log.sync(target).snapshot()) == [(top.name, ProblemCode.STOPS_SPARK)]
+
+
+def test_a_manifest_that_ends_too_soon_stops_spark(writer, log, target):
+    writer.create(add("a"))
+    top = writer.v2(0, *STATE, writer.sidecar("s.parquet", add("a")), suffix="json")
+    top.write_bytes(top.read_bytes()[:-20])
+    assert stopping(log.sync(target).snapshot()) == [(top.name, ProblemCode.STOPS_SPARK)]
+
+
+def test_damaged_pages_of_files_alone_stop_spark(writer, log, target):
+    writer.create(add("a"))
+    log.sync(target).snapshot()
+    point = writer.checkpoint(1, *STATE, add("a"), add("b"))
+    writer.commit(1, info(), add("b"))
+    adds_lost(point)
+    assert stopping(log.sync(target, load(target)).snapshot()) == [(point.name, ProblemCode.STOPS_SPARK)]
 
 
 def test_what_levee_alone_cannot_read_is_not_said_of_spark(writer, log, target, monkeypatch):
