@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -29,10 +30,11 @@ GONE_REMEDY = "Put the file back. If it is gone for good, restore a version that
 
 @dataclass(frozen=True, slots=True)
 class FilesRead:
-    """Live files of the table at `location`: a table of Arrow as `livefiles` describes it."""
+    """Live files of the table at `location`: a table of Arrow as `livefiles` describes it. `table` is its id, if it isn't the job's."""
 
     location: str
     files: pa.Table
+    table: uuid.UUID | None = None
 
 
 def refuse_unlike(read: FilesRead, tell: Callable[[int, Sequence[Unlike]], None] = lambda asked, found: None) -> int:

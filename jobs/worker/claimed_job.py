@@ -7,6 +7,7 @@ import time
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from django.db import InterfaceError, OperationalError, connection
@@ -74,13 +75,13 @@ class ClaimedJob(ABC):
         read = self.handling.files_read(self.job)
         if read is not None:
             self.report.stage("looking at files")
-            count = refuse_unlike(read, self._tell_unlike)
+            count = refuse_unlike(read, partial(self._tell_unlike, read.table or self.job.table_id))
             self.report.log(f"Storage has {count:,} {'file' if count == 1 else 'files'} as the log says.")
 
-    def _tell_unlike(self, asked: int, found: Sequence[Unlike]) -> None:
+    def _tell_unlike(self, table: uuid.UUID, asked: int, found: Sequence[Unlike]) -> None:
         """The table's health says from now on what this job found of its files."""
         with border("file_check_lost", {"job": str(self.job.pk)}, self._without_catalog):
-            file_checks.note_found(self.job.table_id, asked, found)
+            file_checks.note_found(table, asked, found)
 
     def _tell_missing(self, version: int, paths: Sequence[str]) -> None:
         """The reach of the table that was to be read ends from now on where storage lacked a file of one of its versions."""

@@ -8,9 +8,11 @@ from typing import Any
 from console.audit.actor import Actor
 from console.base.errors import Problem
 from jobs.commands.base import Found, Handling, Measured, Prepared
+from jobs.commands.stream_round.log import streamed_files
 from jobs.commands.stream_round.rules import StreamRound
 from jobs.domain.fences import Fence
-from jobs.models import Job
+from jobs.models import Job, Stream
+from jobs.targets.stored_files import FilesRead
 from jobs.targets.subject import Subject
 
 BY_STREAM = "Start the stream or run it once: a round isn’t requested on its own."
@@ -34,6 +36,13 @@ class StreamRoundHandling(Handling[StreamRound]):
     def prepare(self, actor: Actor, command: StreamRound, seen: Subject | None) -> Prepared:
         """Raises Problem 400: rounds are opened by their stream."""
         raise Problem(400, "invalid", BY_STREAM)
+
+    def files_read(self, job: Job) -> FilesRead | None:
+        """Those of a source table: rows behind a file's end by the log would never reach the target."""
+        if job.parameters["reset"]:
+            return None
+        stream = Stream.objects.filter(pk=job.parameters["stream"]).first()
+        return None if stream is None else streamed_files(stream)
 
     def preview(self, job: Job, measured: Measured) -> Found:
         """What it was opened with: a round is previewed again after an edit only, which it has none of."""
