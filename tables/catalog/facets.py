@@ -105,6 +105,10 @@ def _totals(rows: QuerySet[Table]) -> dict[str, int | None]:
     )
 
 
+ANY_OF = {"health": {"error": "errors", "warning": "warnings", "any": "warnings"}}
+"""Values that stand for several of a facet, each with the total that counts its tables."""
+
+
 @dataclass(frozen=True, slots=True)
 class Totals:
     """How many tables a person sees, their bytes, how many have findings, how many are not in sync, how many have errors among them.
@@ -172,7 +176,7 @@ def groups(
     """
     facets = []
     for name, legend in LEGENDS.items():
-        shown = telling(name, counts[name], chosen.get(name, []))
+        shown = telling(name, _with_any(name, counts, chosen.get(name, [])), chosen.get(name, []))
         options = _options(shown, chosen.get(name, []), _texts(name, counts, texts))
         if options:
             facets.append({"name": name, "legend": legend, "options": options, "values": len(+shown)})
@@ -182,6 +186,12 @@ def groups(
 def favourites_group(count: int, checked: bool) -> list[dict[str, Any]]:
     """The facet of the person's favourites; none where they have none."""
     return _switch("favourite", "Yours", "Favourites", count, checked)
+
+
+def _with_any(name: str, counts: Counts, chosen: Sequence[str]) -> Counter[str]:
+    """A facet's values, with those that stand for several where they are chosen."""
+    several = {value: counts["totals"][total] for value, total in ANY_OF.get(name, {}).items() if value in chosen}
+    return Counter(counts[name] + Counter(several)) if several else counts[name]
 
 
 def telling(name: str, counts: Counter[str], chosen: Sequence[str]) -> Counter[str]:

@@ -12,7 +12,7 @@ from console.base.text.masking import masked_properties
 from tables.deltalog.read.actions import Metadata, Protocol
 from tables.deltalog.read.filenames import LAST_CHECKPOINT
 from tables.deltalog.read.problems import ProblemCode as ProblemCode
-from tables.deltalog.rules.features import understand
+from tables.deltalog.rules.features import locks_writers_out, understand
 from tables.deltalog.state.snapshot import Snapshot
 from tables.models import Table
 from tables.record import file_check, file_layout, transactions
@@ -80,7 +80,8 @@ def judge(table: Table) -> None:
 def _facts(table: Table) -> health.Facts:
     lies = table.layout or {}
     partitions = lies.get("partitions") or {}
-    needs = understand(protocol_of(table.protocol)).needs
+    protocol = protocol_of(table.protocol)
+    needs = understand(protocol).needs
     ended = table.earlier.values_list("ended_at", flat=True).first() if table.incarnation else None
     return health.Facts(
         num_files=lies.get("num_files"),
@@ -96,6 +97,7 @@ def _facts(table: Table) -> health.Facts:
         commits_since_checkpoint=_since_checkpoint(table),
         log_bytes=_log_bytes(table),
         unknown_features=tuple(map(short, needs[:NAMED_FEATURES])),
+        locking_out=tuple(map(short, locks_writers_out(protocol)[:NAMED_FEATURES])),
         unknown_actions=_told(table, {ProblemCode.UNSUPPORTED.value}),
         broken_entries=_told(table, _BROKEN),
         stopping=_stopping(table),

@@ -47,6 +47,7 @@ class HealthCode(models.TextChoices):
     FILE_SIZES = "file_sizes_differ", "Files of another size"
     LAST_CHECKPOINT = "last_checkpoint", "Bad _last_checkpoint"
     NEEDS_FEATURE = "needs_feature", "Can’t be read by Levee"
+    LOCKS_WRITERS_OUT = "locks_writers_out", "Spark can’t write to it"
     UNKNOWN_ACTIONS = "unknown_actions", "Unknown log entries"
     MISSING = "missing", "Directory missing"
     RECREATED = "recreated", "Recreated"
@@ -126,6 +127,7 @@ class Facts:
     commits_since_checkpoint: int | None = None
     log_bytes: int | None = None
     unknown_features: tuple[str, ...] = ()
+    locking_out: tuple[str, ...] = ()  # what of the protocol Delta can't write by
     unknown_actions: tuple[str, ...] = ()
     broken_entries: tuple[str, ...] = ()
     stopping: tuple[tuple[str, str], ...] = ()  # files that Spark can't do without, each with what is wrong
@@ -285,6 +287,15 @@ def _features(facts: Facts) -> Iterator[HealthFinding]:
         )
 
 
+def _locks_out(facts: Facts) -> Iterator[HealthFinding]:
+    if not facts.locking_out:
+        return
+    names = ", ".join(facts.locking_out)
+    text = f"Spark with Delta 4.4 reads this table and can’t write to it: its protocol asks writers for {names}."
+    advice = "Change it with an engine that supports all of its protocol, or drop the feature there first."
+    yield HealthFinding(HealthCode.LOCKS_WRITERS_OUT, Severity.WARNING, facts.locking_out[0], None, text, advice)
+
+
 def _actions(facts: Facts) -> Iterator[HealthFinding]:
     if not facts.unknown_actions:
         return
@@ -433,6 +444,7 @@ _RULES = (
     _checkpoint,
     _long_log,
     _features,
+    _locks_out,
     _actions,
     _corrupt,
     _stopping,

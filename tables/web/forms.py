@@ -76,6 +76,6 @@ class DescribeForm(forms.Form):
 
 FACET_NAMES = {
     "format": dict(Table.Format.choices) | {"delta": "Delta", "parquet": "Parquet only"},
-    "health": dict(health.HealthCode.choices),
+    "health": dict(health.HealthCode.choices) | {"error": "Any error", "warning": "Any finding", "any": "Any finding"},
     "age": {"day": "Within 24 h", "old": "Older than 90 days"},
 }

@@ -226,3 +226,16 @@ def understand(protocol: Protocol | None) -> Understanding:
             needs.append(demand.name)
             texts.append(f"needs feature {demand.name}")
     return Understanding(tuple(needs), tuple(texts))
+
+
+def locks_writers_out(protocol: Protocol | None) -> tuple[str, ...]:
+    """What of the protocol Delta 4.4 can't write by, though it reads it: a newer writer version, features that it doesn't know.
+
+    Those that readers must know too are left out: `understand` names them.
+    """
+    if protocol is None:
+        return ()
+    version = protocol.min_writer_version
+    newer = (f"writer version {version}",) if version > NEWEST_WRITER else ()
+    unknown = {name for name in listed_features(protocol) if name not in FEATURES} - {*(protocol.reader_features or ())}
+    return newer + tuple(f"the feature {name}" for name in sorted(unknown))

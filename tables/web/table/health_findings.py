@@ -58,6 +58,7 @@ _LOOK_AT = {
     **dict.fromkeys(_IN_LAYOUT, "layout"),
     **dict.fromkeys((_Code.NO_CHECKPOINT.value, _Code.LONG_LOG.value, _Code.RECREATED.value), "history"),
     _Code.NEEDS_FEATURE.value: "protocol",
+    _Code.LOCKS_WRITERS_OUT.value: "protocol",
 }
 
 

@@ -20,6 +20,7 @@ from tables.catalog.adding import additions
 from tables.catalog.roots import entries as roots
 from tables.models import Root, SyncTimes, Table
 from tables.sync import table as syncing
+from tables.web.forms import FACET_NAMES
 from tables.web.table_state import state_of
 from tests import factories
 from tests.clients import API, Caller, browser
@@ -46,6 +47,18 @@ def test_values_are_counted(three: Person, root: Root) -> None:
     assert counts["health"] == {"missing": 1}
     assert counts["feature"] == {"appendOnly": 3, "invariants": 3}
     assert counts["age"]["day"] == 3
+
+
+@pytest.mark.parametrize(("value", "text", "count"), [("error", "Any error", 1), ("warning", "Any finding", 1)])
+def test_a_value_that_stands_for_several_findings_is_shown_where_it_is_chosen(
+    three: Person, value: str, text: str, count: int
+) -> None:
+    counts, _ = facets.counts_for(three)
+    (shown,) = [group for group in facets.groups(counts, {"health": [value]}, FACET_NAMES) if group["name"] == "health"]
+    chosen = [option for option in shown["options"] if option["checked"]]
+    assert chosen == [{"value": value, "text": text, "count": count, "checked": True}]
+    (without,) = [group for group in facets.groups(counts, {}, FACET_NAMES) if group["name"] == "health"]
+    assert [option["value"] for option in without["options"]] == ["missing"]
 
 
 def test_a_program_gets_what_the_list_shows_and_narrows_by_it(three: Person, root: Root) -> None:

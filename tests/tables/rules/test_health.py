@@ -88,6 +88,7 @@ def test_every_finding_says_what_to_do() -> None:
         commits_since_checkpoint=1000,
         log_bytes=2**40,
         unknown_features=("x",),
+        locking_out=("the feature y",),
         unknown_actions=("a",),
         broken_entries=("a", "b"),
         stopping=(("a.crc", "its schema differs"), ("b.checkpoint.parquet", "it is damaged")),

@@ -164,6 +164,24 @@ def test_a_feature_that_levee_does_not_know_is_said(log: LogWriter, added: Added
     assert syncing.sync(table.pk).health_codes == []
 
 
+@pytest.mark.parametrize(
+    ("version", "writers", "named"),
+    [
+        (7, ["timeMachine", "appendOnly"], "the feature timeMachine."),
+        (8, ["appendOnly"], "writer version 8."),
+        (7, ["appendOnly"], ""),
+    ],
+)
+def test_a_writer_that_the_protocol_locks_out_is_said(
+    log: LogWriter, added: Added, version: int, writers: list[str], named: str
+) -> None:
+    protocol = {"minReaderVersion": 1, "minWriterVersion": version, "writerFeatures": writers}
+    log.commit(0, info("CREATE TABLE"), {"protocol": protocol}, metadata())
+    table = added(log)
+    assert table.health_codes == (["locks_writers_out"] if named else [])
+    assert "".join(texts_of(table, "locks_writers_out")).endswith(named)
+
+
 def test_a_protocol_of_unknown_features_names_some(log: LogWriter, added: Added) -> None:
     log.commit(0, info("CREATE TABLE"), needing(*(f"f{n}" for n in range(500))), metadata())
     assert len(texts_of(added(log), "needs_feature")) == 20
