@@ -1,4 +1,4 @@
-"""Files of writers that aren't installed here: DuckDB and Polars. README.md beside the files says how they were made."""
+"""Files of writers that aren't installed here: DuckDB, Polars and fastparquet. README.md beside the files says how they were made."""
 
 from __future__ import annotations
 

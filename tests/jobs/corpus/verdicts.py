@@ -87,6 +87,7 @@ BY_FOOTERS |= dict.fromkeys(
         "duckdb-brotli",
         "duckdb-pages-v2",
         "polars-brotli",
+        "fastparquet-brotli",
     ),
     UNREADABLE,
 )
@@ -116,6 +117,8 @@ BY_SPARK = {
             "polars-datetime-ns",
             "polars-no-columns",
             "polars-time",
+            "fastparquet-duration",  # a time of the day, to parquet
+            "fastparquet-times-ns",
             "name-duplicate",
             "name-case",
             "name-case-nested",
@@ -134,6 +137,7 @@ FAILS = {
     "pages-overwritten": "FAILED_READ_FILE.NO_HINT",
     "pages-zeros": "FAILED_READ_FILE.NO_HINT",
     "codec-lz4-hadoop": "FAILED_READ_FILE.NO_HINT",
+    "fastparquet-lz4": "FAILED_READ_FILE.NO_HINT",
     "timestamp-millis-beyond-untold": "FAILED_READ_FILE.NO_HINT",
 }
 
@@ -150,6 +154,7 @@ DIFFERENT = {
     "type-decimal-wide-fixed": ([{"c": "0.01"}], "pyarrow refuses decimals in more than 16 bytes"),
     "duckdb-variant": ([{"c": '{"a":1}'}], "a VARIANT where pyarrow has its parts"),
     "duckdb-ubigint": ([{"c": "18446744073709551615"}], "decimal(20,0) where pyarrow has numbers"),
+    "fastparquet-ubigint": ([{"c": "1"}, {"c": "18446744073709551615"}], "decimal(20,0) where pyarrow has numbers"),
     "polars-duration": ([{"c": 1_000_000}], "numbers: only Arrow's own schema says that they are durations"),
     "polars-unsigned": (
         [{"a": 255, "b": 65_535, "c": 4_294_967_295, "d": "18446744073709551615"}],
