@@ -93,3 +93,10 @@ def test_findings_are_counted_where_there_are_some(facts, says):
     given = {"stops": 0, "decisions": [], "note_count": 0} | facts
     html = render_to_string("jobs/convert/_counts.html", given)
     assert " ".join(re.sub(r"<[^>]+>", "", html).split()) == says
+
+
+def test_the_box_of_a_focused_name_covers_no_line_below_it():
+    """A name that is cut has its path in small print right below."""
+    rule = re.search(r"^\.lv-clip:focus-visible \{[^}]*outline-offset: (-?\d+)px", style("data.css"), re.M)
+    assert rule
+    assert int(rule[1]) <= -2
