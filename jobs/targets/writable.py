@@ -14,10 +14,8 @@ from tables.deltalog.read.parsing import MISMATCH
 from tables.deltalog.read.problems import LogProblem
 from tables.deltalog.replay.obstacles import obstacles
 from tables.deltalog.rules.active_features import UNLISTED
-from tables.rules.health import advice_on
+from tables.rules.health import CHANGE_ELSEWHERE, advice_on
 from tables.storage.store import StorageError
-
-REMEDY = "Change it with an engine that supports all of its protocol, or drop the feature there first."
 
 
 def subject_to_change(table_id: uuid.UUID) -> Subject:
@@ -75,5 +73,5 @@ def refuse_unwritable(subject: Subject) -> None:
     if engine is not None:
         text = f"{engine.message} Levee can read the table but not change it."
         raise CommandRefused(
-            Refusal("unsupported_protocol", text, place=subject.table.path, remedy=REMEDY, engine=engine)
+            Refusal("unsupported_protocol", text, place=subject.table.path, remedy=CHANGE_ELSEWHERE, engine=engine)
         )

@@ -191,7 +191,7 @@ def favourites_group(count: int, checked: bool) -> list[dict[str, Any]]:
 def _with_any(name: str, counts: Counts, chosen: Sequence[str]) -> Counter[str]:
     """A facet's values, with those that stand for several where they are chosen."""
     several = {value: counts["totals"][total] for value, total in ANY_OF.get(name, {}).items() if value in chosen}
-    return Counter(counts[name] + Counter(several)) if several else counts[name]
+    return counts[name] + Counter(several) if several else counts[name]
 
 
 def telling(name: str, counts: Counter[str], chosen: Sequence[str]) -> Counter[str]:

@@ -124,6 +124,7 @@ class DirectoryWalk:
         self.unopened: dict[str, str] = {}  # directories in which what a file is can't be told
         self.crowded: list[str] = []
         self.others: list[OtherTable] = []
+        self.told_by_files = ""  # the last of them that is told by the names of its files
         self.at = ""  # the directory that is looked at
         self.parquet: list[bool] = []  # of the directories on the way there
         self.visited = 0
@@ -166,14 +167,23 @@ class DirectoryWalk:
         if path in self.unreadable:
             return None, None
         listing = self._listing(path)
-        try:
-            if (other := listing.format or self._format_by(path, listing.marked)) is not None:
-                raise OtherFormat(other)
-            is_parquet = listing.parquet or self._partitions_hold_parquet(listing)
-        except OtherFormat as found:
-            self.others.append(OtherTable(path, found.format))
+        if (other := self._format_by(path, listing.marked)) is not None:
+            self.others.append(OtherTable(path, other))
             return None, None
+        try:
+            if listing.format is not None:
+                raise OtherFormat(listing.format)
+            is_parquet = listing.parquet or self._partitions_hold_parquet(listing)
+        except OtherFormat as found:  # told by files alone: it marks no border, and tables may lie below
+            self._note_by_files(path, found.format)
+            return None, listing
         return (DirectoryKind.PARQUET if is_parquet else None), listing
+
+    def _note_by_files(self, path: str, table_format: TableFormat) -> None:
+        """Notes a table, but none for the partitions of the last one."""
+        if not (_is_partition(path) and path.startswith(f"{self.told_by_files}/")):
+            self.others.append(OtherTable(path, table_format))
+            self.told_by_files = path
 
     def where(self) -> ResumePoint:
         """Where to go on after a stop: at the directory that was looked at, or beyond it where nothing else was done."""
@@ -191,7 +201,11 @@ class DirectoryWalk:
             return None
         if (other := self.other_format(path)) is not None:
             raise OtherFormat(other)
-        return DirectoryKind.PARQUET if any(True for _ in self.parquet_files(path)) else None
+        if any(True for _ in self.parquet_files(path)):
+            return DirectoryKind.PARQUET
+        if (other := self._format_by(path, self._listing(path).marked)) is not None:
+            raise OtherFormat(other)
+        return None
 
     def parquet_files(self, start: str, most: int | None = None, *, sized: bool = False) -> Iterator[_WalkedFile]:
         """Each parquet file in a directory and in the partition directories below it; `most` entries of each one.

@@ -74,6 +74,9 @@ ERRORS = [
 """The codes of findings that are always errors."""
 
 
+CHANGE_ELSEWHERE = "Change it with an engine that supports all of its protocol, or drop the feature there first."
+
+
 @dataclass(frozen=True, slots=True)
 class HealthFinding:
     """One finding: `value` against `threshold` in words or numbers, `text` a sentence, `advice` what to do."""
@@ -292,8 +295,9 @@ def _locks_out(facts: Facts) -> Iterator[HealthFinding]:
         return
     names = ", ".join(facts.locking_out)
     text = f"Spark with Delta 4.4 reads this table and can’t write to it: its protocol asks writers for {names}."
-    advice = "Change it with an engine that supports all of its protocol, or drop the feature there first."
-    yield HealthFinding(HealthCode.LOCKS_WRITERS_OUT, Severity.WARNING, facts.locking_out[0], None, text, advice)
+    yield HealthFinding(
+        HealthCode.LOCKS_WRITERS_OUT, Severity.WARNING, facts.locking_out[0], None, text, CHANGE_ELSEWHERE
+    )
 
 
 def _actions(facts: Facts) -> Iterator[HealthFinding]:

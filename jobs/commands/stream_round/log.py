@@ -5,6 +5,8 @@ Source: delta-spark 4.4, `DeltaSource`. A query takes the live files of the tabl
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pyarrow as pa
 
 from jobs.domain.errors import CommandRefused
@@ -12,7 +14,7 @@ from jobs.models import Stream
 from jobs.targets.readers import next_version
 from jobs.targets.stored_files import FilesRead
 from jobs.targets.subject import Subject, subject_of
-from tables.deltalog.read.actions import AddFile
+from tables.deltalog.read.actions import Action, AddFile, RemoveFile
 from tables.deltalog.read.filenames import LOG
 from tables.deltalog.read.parsing import typed_actions
 from tables.deltalog.read.paths import canonical
@@ -33,23 +35,32 @@ def streamed_files(stream: Stream) -> FilesRead | None:
         return None
     try:
         subject = subject_of(stream.source_table_id)
-        files = subject.snapshot.files() if start is None else _added(subject, start)
+        skips = bool(stream.definition["source"].get("skip_change_commits"))
+        files = subject.snapshot.files() if start is None else _added(subject, start, skips)
     except (CommandRefused, StorageError, FileNotFoundError):  # the round meets it, and says it in Delta's words
         return None
     return None if files is None else FilesRead(subject.table.path, files, subject.table.pk)
 
 
-def _added(subject: Subject, start: int) -> pa.Table | None:
-    """The live files that commits from `start` on have added."""
+def _added(subject: Subject, start: int, skips: bool) -> pa.Table | None:
+    """The live files of new rows that commits from `start` on have added; with `skips` those commits apart that remove rows too."""
     if subject.version - start >= MOST_COMMITS:
         return None
     storage, paths = open_log(subject.table.path).storage, set[str]()
     listing = read_listing(storage.entries(LOG, f"{start:020d}"))
     for version, entry in listing.commits.items():
         if start <= version <= subject.version:
-            actions = typed_actions(storage, f"{LOG}/{entry.name}", entry.size, entry.name, Problems())
-            paths |= {canonical(action.path) for action in actions if isinstance(action, AddFile)}
+            paths |= _paths(typed_actions(storage, f"{LOG}/{entry.name}", entry.size, entry.name, Problems()), skips)
     if not paths:
         return None
     files = subject.snapshot.files()
-    return files.filter(pa.array([canonical(path) in paths for path in files.column("path").to_pylist()]))
+    added = files.filter(pa.array([canonical(path) in paths for path in files.column("path").to_pylist()], pa.bool_()))
+    return added if added.num_rows else None
+
+
+def _paths(actions: Iterable[Action], skips: bool) -> set[str]:
+    """The files of a commit that a query reads: none that says of itself that it changes no data."""
+    changes = [each for each in actions if isinstance(each, AddFile | RemoveFile) and each.data_change is not False]
+    if skips and any(isinstance(each, RemoveFile) for each in changes):
+        return set()
+    return {canonical(each.path) for each in changes if isinstance(each, AddFile)}

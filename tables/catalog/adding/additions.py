@@ -40,8 +40,8 @@ def add_table(actor: Actor, path: str) -> Added:
     """Brings the Delta table or parquet directory at a path into the catalog, already synced.
 
     The light worker reads a log that takes longer than SYNC_SECONDS_WAITED after the request has been answered. Raises Problem: 403
-    `outside_roots` or `forbidden`, 404 `no_table`, 409 `inside_table` or `root_paused`, 422 `unreadable`, `hudi_table`,
-    `iceberg_table` or `paimon_table`, 503 `busy`.
+    `outside_roots` or `forbidden`, 404 `no_table`, 409 `inside_table` or `root_paused`, 422 `unreadable` or the
+    code of a table in another format (`hudi_table` and so on), 503 `busy`.
     """
     person = person_of(actor)
     location = locate(person, path)
@@ -114,7 +114,7 @@ def _own(person: Person, text: str) -> bool:
 def kind_at(path: str) -> DirectoryKind:
     """The kind of table at a path.
 
-    Raises Problem: 404 `no_table` if it is neither, 422 `hudi_table`, `iceberg_table` or `paimon_table`, `unreadable` if Levee can't tell.
+    Raises Problem: 404 `no_table` if it is neither, 422 `hudi_table` and so on, `unreadable` if Levee can't tell.
     """
     try:
         kind = discovery.kind_of(path)

@@ -18,7 +18,7 @@ from tables.deltalog.checkpoints.rows import Adds, add_rows, grouped
 from tables.deltalog.checkpoints.thrift import Malformed
 from tables.deltalog.read.actions import Action, AddFile, CheckpointMetadata, Sidecar
 from tables.deltalog.read.filenames import LOG, SIDECARS
-from tables.deltalog.read.lines import read_actions
+from tables.deltalog.read.lines import NOT_JSON, read_actions
 from tables.deltalog.read.parsing import parse_action
 from tables.deltalog.read.paths import decoded
 from tables.deltalog.read.problems import ProblemCode, Problems
@@ -114,7 +114,8 @@ class CheckpointReader:
         yield from read_actions(self._storage, f"{LOG}/{entry.name}", entry.size, entry.name, problems)
         if problems:
             self._problems.extend(problems.found())
-            raise CheckpointError(f"{entry.name} is not readable to its end", damaged=True)
+            damaged = all(NOT_JSON in problem.reason for problem in problems.found())
+            raise CheckpointError(f"{entry.name} is not readable to its end", damaged=damaged)
 
     def _parquet_values(self, entry: Entry, kinds: tuple[str, ...]) -> Iterator[tuple[str, dict[str, Any]]]:
         path = f"{LOG}/{entry.name}"

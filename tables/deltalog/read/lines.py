@@ -11,6 +11,8 @@ from tables.deltalog.read.problems import ProblemCode, Problems
 from tables.storage.store import Chunks, StorageError
 
 MAX_LINE = 8 << 20
+NOT_JSON = "not JSON"
+"""What a line that no engine can read is said to be; other problems of lines are limits of this reader."""
 """Bytes of the longest line that is parsed. Python's values take a multiple of the text, and the bar is 200 MB."""
 
 _LARGE = 1 << 18
@@ -74,7 +76,7 @@ def parse_json(line: bytes | str) -> Any:
     except UnicodeDecodeError as error:
         raise ValueError(f"byte {error.start + 1} is not UTF-8") from error
     except json.JSONDecodeError as error:
-        raise ValueError(f"not JSON: {error.msg} at character {error.pos + 1}") from error
+        raise ValueError(f"{NOT_JSON}: {error.msg} at character {error.pos + 1}") from error
     except RecursionError as error:
         raise ValueError("not readable: it is nested too deeply") from error
     except ValueError as error:

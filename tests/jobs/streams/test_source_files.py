@@ -55,6 +55,29 @@ def test_the_first_round_reads_all_live_files_and_later_ones_what_has_come_since
     assert reads(copy) is None
 
 
+def test_files_that_a_query_does_not_read_are_not_looked_at(copy: Stream, sales: Table) -> None:
+    place = Path(sales.path)
+    head = max(int(file.stem) for file in (place / "_delta_log").glob("*.json"))
+    small_delta.append(place, [{"id": 50, "p": "FR"}])
+    (new,) = added_by(sales, head + 1)
+    add = next(
+        each
+        for each in map(json.loads, (place / f"_delta_log/{head + 1:020d}.json").read_text().splitlines())
+        if "add" in each
+    )
+    rewritten = {"add": {**add["add"], "path": "p=FR/rewritten.json", "dataChange": False}}
+    small_delta.commit(place, "OPTIMIZE", [rewritten])
+    updated = {"add": {**add["add"], "path": "p=FR/updated.json"}}
+    small_delta.commit(
+        place, "UPDATE", [updated, {"remove": {"path": new, "deletionTimestamp": 0, "dataChange": True}}]
+    )
+    at(copy, head + 1)
+    assert reads(copy) == {"p=FR/updated.json"}
+    skipping = {**copy.definition["source"], "skip_change_commits": True}
+    Stream.objects.filter(pk=copy.pk).update(definition={**copy.definition, "source": skipping})
+    assert reads(copy) is None
+
+
 def test_where_the_round_begins_somewhere_unknown_no_file_is_looked_at(copy: Stream, sales: Table) -> None:
     at(copy, None)
     assert reads(copy) is None

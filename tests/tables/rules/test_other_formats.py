@@ -44,8 +44,6 @@ def seen(base: Path) -> tuple[dict[str, str], dict[str, str]]:
         (ICEBERG, TableFormat.ICEBERG),
         (PAIMON, TableFormat.PAIMON),
         (ACID, TableFormat.HIVE_ACID),
-        (DUCKLAKE, TableFormat.DUCKLAKE),
-        ((f"t/ducklake-{UUID}.parquet", "t/a.parquet"), TableFormat.DUCKLAKE),
         (("t/delete_delta_0000007_0000007_0001/bucket_00000", "t/x.parquet"), TableFormat.HIVE_ACID),
         (("t/snapshot/LATEST", "t/snapshot/snapshot-12", "t/bucket-0/a.parquet"), TableFormat.PAIMON),
         ((f"t/metadata/00003-{UUID}.metadata.json", "t/p=1/a.parquet"), TableFormat.ICEBERG),
@@ -57,6 +55,20 @@ def test_a_scan_names_a_table_in_another_format_and_looks_for_nothing_in_it(
 ) -> None:
     lay(tmp_path, *names, f"t/data/inner/{COMMIT}", "other/x.parquet")
     assert seen(tmp_path) == ({"other": DirectoryKind.PARQUET}, {"t": format_})
+
+
+@pytest.mark.parametrize("names", [DUCKLAKE, (f"t/ducklake-{UUID}.parquet", "t/a.parquet")])
+def test_one_that_is_told_by_its_files_hides_no_table_below_it(tmp_path: Path, names: tuple[str, ...]) -> None:
+    lay(tmp_path, *names, f"t/data/inner/{COMMIT}", f"t/zone=a/{COMMIT}", "other/x.parquet")
+    tables = {"other": DirectoryKind.PARQUET, "t/data/inner": DirectoryKind.DELTA, "t/zone=a": DirectoryKind.DELTA}
+    assert seen(tmp_path) == (tables, {"t": TableFormat.DUCKLAKE})
+
+
+def test_loose_files_of_one_at_the_top_of_a_lake_hide_none_of_its_tables(tmp_path: Path) -> None:
+    lay(tmp_path, f"ducklake-{UUID}.parquet", f"main/t/ducklake-{UUID}.parquet", f"orders/{COMMIT}")
+    result = scan(str(tmp_path))
+    assert [item.path for item in result.found] == [f"{tmp_path}/orders"]
+    assert [item.path for item in result.others] == [str(tmp_path), f"{tmp_path}/main/t"]
 
 
 @pytest.mark.parametrize(
@@ -130,6 +142,7 @@ def test_its_files_are_neither_counted_nor_taken_for_a_table(tmp_path: Path, nam
         (ICEBERG, "t/data", "iceberg_table"),
         (PAIMON, "t", "paimon_table"),
         (PAIMON, "t/p=1/bucket-0", "paimon_table"),
+        (ACID, "t", "hive_acid_table"),
         (ACID, "t/base_0000005", "hive_acid_table"),
         (DUCKLAKE, "t", "ducklake_table"),
     ],

@@ -147,6 +147,15 @@ def test_a_manifest_that_ends_too_soon_stops_spark(writer, log, target):
     assert stopping(log.sync(target).snapshot()) == [(top.name, ProblemCode.STOPS_SPARK)]
 
 
+def test_a_manifest_that_levee_alone_does_not_read_stops_nobody(writer, log, target):
+    writer.create(add("a"))
+    top = writer.v2(0, *STATE, writer.sidecar("s.parquet", add("a")), suffix="json")
+    top.write_text(top.read_text() + f'{{"add": {"[" * 5_000}{"]" * 5_000}}}\n')
+    snapshot = log.sync(target).snapshot()
+    assert stopping(snapshot) == []
+    assert [problem.code for problem in snapshot.problems if problem.file == top.name]
+
+
 def test_damaged_pages_of_files_alone_stop_spark(writer, log, target):
     writer.create(add("a"))
     log.sync(target).snapshot()
