@@ -80,6 +80,9 @@ class StreamLine:
     writes: bool  # into the table that was asked about
 
 
+UNSET = "unset"  # the properties that the finding is about
+
+
 @dataclass(frozen=True, slots=True)
 class Offer:
     """How a table's pages offer what can be requested for it.
@@ -87,8 +90,8 @@ class Offer:
     `text` is the link's, `address` its form for a table, `words` are others that find it. It stands in the menu of maintenance, or is a
     button of its own (`is_button`), and once more `beside` what it changes, the name of a tab. `of_plain`: for a plain directory of
     parquet files, else for a Delta table. `changes`: that table, and not only another one. `mends`: the findings of a table's health
-    that it mends, each with the condition of the layout that its form is filled in with, or ""; `mends_not`: those that one would try it
-    for, and why in vain. `repeats`: a schedule may ask for it, so such a finding offers one.
+    that it mends, each with what its form is filled in with: the condition of the layout by its name, `UNSET`, or "" for nothing;
+    `mends_not`: those that one would try it for, and why in vain. `repeats`: a schedule may ask for it, so such a finding offers one.
     """
 
     kind: str

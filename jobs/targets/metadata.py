@@ -5,16 +5,19 @@ Source: Delta 4.4.0, `OptimisticTransaction.assertMetadata` and `IcebergCompat.e
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from jobs.domain.delta.column_names import REMEDY, invalid_names_refusal, is_invalid
 from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
 from tables.deltalog.read.actions import Metadata, Protocol
 from tables.deltalog.rules.active_features import reason_of
 from tables.deltalog.rules.iceberg_types import compat_version, incompatible_change, incompatible_type
+from tables.deltalog.rules.property_values import MEND, UNREAD, UnreadValue, stopping_value, uncommitted_values
 from tables.deltalog.rules.schema import SchemaError, Struct, parse_schema, type_text, walk
 
 MAPPING_MODE = "delta.columnMapping.mode"
+MOST_NAMED = 5  # values in one refusal
+READ_REMEDY = "Choose a version without this value, if the table has one."
 LISTED_REMEDY = "Choose a version whose protocol lists them, if the table has one."
 UNSUPPORTED_WIDENING = "DELTA_ICEBERG_COMPAT_VIOLATION.UNSUPPORTED_TYPE_WIDENING"
 UNSUPPORTED_TYPE = "DELTA_ICEBERG_COMPAT_VIOLATION.UNSUPPORTED_DATA_TYPE"
@@ -39,8 +42,10 @@ def refuse_metadata(
 ) -> None:
     """Refuses a commit of this schema with these properties as Delta does.
 
-    Raises CommandRefused: `bad_column_name` for names that take column mapping, `invalid` for types that Iceberg's rules don't have.
+    Raises CommandRefused: `unreadable_property`, `bad_column_name` for names that take column mapping, `invalid` for types that Iceberg's
+    rules don't have.
     """
+    refuse_values(uncommitted_values(configuration), place)
     refuse_invalid_names(struct, configuration, place, names_remedy)
     failure = iceberg_failure(struct, configuration)
     if failure is not None:
@@ -48,16 +53,29 @@ def refuse_metadata(
         raise CommandRefused(Refusal("invalid", failure.message, place, remedy, failure))
 
 
-def refuse_unlisted(
+def refuse_values(found: Sequence[UnreadValue], place: str | None, remedy: str = MEND) -> None:
+    """Raises CommandRefused `unreadable_property` for values of properties that Delta can't read, if there are any."""
+    if found:
+        fault = found[0].fault
+        text = f"{UNREAD}{', '.join(map(str, found[:MOST_NAMED]))}, so that the change would fail."
+        engine = EngineFailure(fault.condition, fault.sqlstate, fault.text)
+        raise CommandRefused(Refusal("unreadable_property", text, place=place, remedy=remedy, engine=engine))
+
+
+def refuse_unopenable_version(
     version: int, protocol: Protocol | None, configuration: Mapping[str, str], struct: Struct | None
 ) -> None:
-    """Raises CommandRefused `stops_spark` for an older version that Delta doesn't open, since its protocol lacks features."""
-    reason = None if protocol is None else reason_of(protocol, configuration, struct)
-    if reason is None:
+    """Raises CommandRefused `stops_spark` for an older version that Delta doesn't open: for a property's value, or features that its
+    protocol lacks."""
+    if protocol is None:
         return
-    failure = EngineFailure("DELTA_FEATURES_PROTOCOL_METADATA_MISMATCH", "KD004", reason)
-    text = f"Spark with Delta 4.4 can’t open version {version:,}: {reason}."
-    raise CommandRefused(Refusal("stops_spark", text, remedy=LISTED_REMEDY, engine=failure))
+    opens = f"Spark with Delta 4.4 can’t open version {version:,}"
+    if value := stopping_value(protocol, configuration):
+        failure = EngineFailure(value.fault.condition, value.fault.sqlstate, value.fault.text)
+        raise CommandRefused(Refusal("stops_spark", f"{opens}: {UNREAD}{value}.", remedy=READ_REMEDY, engine=failure))
+    if reason := reason_of(protocol, configuration, struct):
+        failure = EngineFailure("DELTA_FEATURES_PROTOCOL_METADATA_MISMATCH", "KD004", reason)
+        raise CommandRefused(Refusal("stops_spark", f"{opens}: {reason}.", remedy=LISTED_REMEDY, engine=failure))
 
 
 def refuse_invalid_names(

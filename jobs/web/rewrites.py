@@ -64,7 +64,7 @@ class PartitionsForm(RewriteForm):
 class RewritePage:
     """The page of one command. `previewed` is the log's preview (raises CommandRefused); `more` adds to the template's context.
 
-    `again` gives what a job of the command entered, to request the same again.
+    `again` gives what a job of the command entered, to request the same again; `subject` is the table as the command needs it.
     """
 
     kind: str
@@ -73,12 +73,13 @@ class RewritePage:
     previewed: Callable[[Subject, Any], dict[str, Any]]
     more: Callable[[Subject, Mapping[str, Any] | None], dict[str, Any]]
     again: Callable[[Job], Values]
+    subject: Callable[[uuid.UUID], Subject] = subject_to_change
 
     def answer(self, request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
         """What Delta would rewrite; with the request's button, the job."""
         table = table_to_change(Actor.of(request), table_id)
         try:
-            subject = subject_to_change(table.pk)
+            subject = self.subject(table.pk)
         except CommandRefused as refused:
             problem = problem_of_refused(refused)
             context = {**asked_of(request, self.kind, table), "problem": problem}

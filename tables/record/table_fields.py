@@ -13,6 +13,7 @@ from tables.deltalog.read.actions import Metadata, Protocol
 from tables.deltalog.read.filenames import LAST_CHECKPOINT
 from tables.deltalog.read.problems import ProblemCode as ProblemCode
 from tables.deltalog.rules.features import locks_writers_out, understand
+from tables.deltalog.rules.property_values import UNREAD, failing_values
 from tables.deltalog.state.snapshot import Snapshot
 from tables.models import Table
 from tables.record import file_check, file_layout, transactions
@@ -20,6 +21,7 @@ from tables.record.commit_rows import bounded, protocol_json, schema_of, short, 
 from tables.rules import health, search_index
 from tables.storage.store import Entry
 
+NAMED_VALUES = 5  # of properties that Delta can't read
 NAMED_FEATURES = 20  # that a table needs and Levee doesn't know: a hostile protocol lists any number
 
 
@@ -98,6 +100,7 @@ def _facts(table: Table) -> health.Facts:
         log_bytes=_log_bytes(table),
         unknown_features=tuple(map(short, needs[:NAMED_FEATURES])),
         locking_out=tuple(map(short, locks_writers_out(protocol)[:NAMED_FEATURES])),
+        unread_values=_unread_values(table),
         unknown_actions=_told(table, {ProblemCode.UNSUPPORTED.value}),
         broken_entries=_told(table, _BROKEN),
         stopping=_stopping(table),
@@ -107,6 +110,14 @@ def _facts(table: Table) -> health.Facts:
         recreated_at=ended,
         rewritten=_rewritten(table),
     )
+
+
+def _unread_values(table: Table) -> tuple[str, ...]:
+    """The properties for which Delta fails in changes; none where one of them stops it from opening the table."""
+    if any(reason.startswith(UNREAD) for _, reason in _stopping(table)):
+        return ()
+    values = {name: value for name, value in table.properties.items() if value is not None}
+    return tuple(map(str, failing_values(values)[:NAMED_VALUES]))
 
 
 def _stored_files(table: Table) -> health.StoredFiles | None:

@@ -10,6 +10,7 @@ from django.db import models
 
 from console.base.text.counted import counted
 from tables.deltalog.read.filenames import commit_version
+from tables.deltalog.rules.property_values import MEND, UNREAD
 from tables.rules.shares import percent
 
 SMALL_FILE_BYTES = 32 * 2**20
@@ -48,6 +49,7 @@ class HealthCode(models.TextChoices):
     LAST_CHECKPOINT = "last_checkpoint", "Bad _last_checkpoint"
     NEEDS_FEATURE = "needs_feature", "Can’t be read by Levee"
     LOCKS_WRITERS_OUT = "locks_writers_out", "Spark can’t write to it"
+    UNREADABLE_PROPERTIES = "unreadable_properties", "Unreadable properties"
     UNKNOWN_ACTIONS = "unknown_actions", "Unknown log entries"
     MISSING = "missing", "Directory missing"
     RECREATED = "recreated", "Recreated"
@@ -131,6 +133,7 @@ class Facts:
     log_bytes: int | None = None
     unknown_features: tuple[str, ...] = ()
     locking_out: tuple[str, ...] = ()  # what of the protocol Delta can't write by
+    unread_values: tuple[str, ...] = ()  # properties, each with its value, for which Delta fails in changes
     unknown_actions: tuple[str, ...] = ()
     broken_entries: tuple[str, ...] = ()
     stopping: tuple[tuple[str, str], ...] = ()  # files that Spark can't do without, each with what is wrong
@@ -300,6 +303,14 @@ def _locks_out(facts: Facts) -> Iterator[HealthFinding]:
     )
 
 
+def _unread(facts: Facts) -> Iterator[HealthFinding]:
+    if not facts.unread_values:
+        return
+    values = facts.unread_values
+    text = f"Spark with Delta 4.4 fails to change this table: {UNREAD}{', '.join(values)}."
+    yield HealthFinding(HealthCode.UNREADABLE_PROPERTIES, Severity.WARNING, values[0], None, text, MEND)
+
+
 def _actions(facts: Facts) -> Iterator[HealthFinding]:
     if not facts.unknown_actions:
         return
@@ -321,7 +332,9 @@ def _corrupt(facts: Facts) -> Iterator[HealthFinding]:
 
 def _stopping(facts: Facts) -> Iterator[HealthFinding]:
     for file, reason in facts.stopping:
-        yield HealthFinding(HealthCode.STOPS_SPARK, Severity.ERROR, file, None, _stops(file, reason), advice_on(file))
+        yield HealthFinding(
+            HealthCode.STOPS_SPARK, Severity.ERROR, file, None, _stops(file, reason), advice_on(file, reason)
+        )
 
 
 def _stops(file: str, reason: str) -> str:
@@ -382,8 +395,13 @@ def _such_as(text: str) -> str:
     return f", such as {text}" if text else ""
 
 
-def advice_on(file: str) -> str:
-    """How to mend a file of the log that stops Spark; the protocol where it is none."""
+def advice_on(file: str, reason: str) -> str:
+    """How to mend a file of the log that stops Spark; a property or the protocol where it is none."""
+    if reason.startswith(UNREAD):
+        return (
+            "Set a value that Delta takes, with an engine that opens the table (deltalake: alter.set_table_properties). Don’t edit"
+            " the log."
+        )
     if not file:
         return (
             "Add these features to the protocol with an engine that opens the table (deltalake: alter.add_feature). Newer versions of the"
@@ -449,6 +467,7 @@ _RULES = (
     _long_log,
     _features,
     _locks_out,
+    _unread,
     _actions,
     _corrupt,
     _stopping,

@@ -21,7 +21,7 @@ from jobs.targets.problems import problem_of_refused
 from jobs.targets.readers import CommitChange, with_readers
 from jobs.targets.restored_streams import with_streams
 from jobs.targets.subject import Subject
-from jobs.targets.writable import subject_to_change
+from jobs.targets.writable import subject_to_redefine
 from tables.deltalog.rules.schema_changes import SchemaChangeKind as SchemaChange
 from tables.models import Table
 
@@ -46,7 +46,7 @@ class RestoreHandling(Handling[Restore]):
         return Prepared(placed, table.path, lambda: table, undoes=undoes)
 
     def preview(self, job: Job, measured: Measured) -> Found:
-        version, subject = version_of(job), subject_to_change(job.table_id)
+        version, subject = version_of(job), subject_to_redefine(job.table_id)
         log = from_log(subject, version)
         values = seen_by_streams(log, subject, version)
         if version == subject.version:
@@ -58,18 +58,18 @@ class RestoreHandling(Handling[Restore]):
         return Found(with_measure(values, restorable), subject.version, refusals=refusals)
 
     def drift(self, job: Job, measured: Measured) -> Drift | None:
-        return _by_log(job, subject_to_change(job.table_id))
+        return _by_log(job, subject_to_redefine(job.table_id))
 
     def look(self, job: Job) -> Drift | None:
         try:
-            return _by_log(job, subject_to_change(job.table_id))
+            return _by_log(job, subject_to_redefine(job.table_id))
         except CommandRefused as refused:
             return Drift(DriftVerdict.MOVED, None, str(refused))
 
 
 def preview_by_log(table_id: uuid.UUID, version: int) -> dict[str, Any]:
     """What a restore of the table to the version would do, by its log as it is now. Raises CommandRefused."""
-    subject = subject_to_change(table_id)
+    subject = subject_to_redefine(table_id)
     return seen_by_streams(from_log(subject, version), subject, version)
 
 
@@ -92,7 +92,7 @@ def version_of(job: Job) -> int:
 
 def _check_version(table: Table, version: int) -> None:
     try:
-        subject = subject_to_change(table.pk)
+        subject = subject_to_redefine(table.pk)
         if not 0 <= version <= subject.version:
             text = f"The table has no version {version:,}: the latest is {subject.version:,}. No job was created."
             raise Problem(400, "invalid", text, fields={"version": text})

@@ -18,7 +18,7 @@ from jobs.domain.errors import CommandRefused, Refusal
 from jobs.domain.measures import Restorable
 from jobs.models import Job
 from jobs.targets.file_sets import files_sha256
-from jobs.targets.metadata import refuse_metadata, refuse_unlisted, struct_at
+from jobs.targets.metadata import refuse_metadata, refuse_unopenable_version, struct_at
 from jobs.targets.subject import Subject
 from tables.deltalog.replay.log import NoTable, open_log
 from tables.deltalog.rules.retention import deleted_file_retention
@@ -50,7 +50,7 @@ def from_log(subject: Subject, version: int) -> dict[str, Any]:
         target = _target(subject, version, Path(folder))
         if version != subject.version and target.metadata is not None:
             struct, configuration = struct_at(version, target.metadata), target.metadata.configuration
-            refuse_unlisted(version, target.protocol, configuration, struct)
+            refuse_unopenable_version(version, target.protocol, configuration, struct)
             _refuse(struct, configuration, subject.table.path)
         values = _compared(subject, target) | {"target_sha256": files_sha256(target.files())}
     commits = _commits_undone(subject, version)
@@ -84,7 +84,7 @@ def refuse_by_catalog(subject: Subject, version: int) -> None:
     struct = tree_of(known.schema)
     if struct is not None and known.properties is not None:
         properties = {name: value for name, value in known.properties.items() if value is not None}
-        refuse_unlisted(version, protocol_of(known.protocol), properties, struct)
+        refuse_unopenable_version(version, protocol_of(known.protocol), properties, struct)
         _refuse(struct, properties, subject.table.path)
 
 

@@ -17,7 +17,7 @@ from jobs.models import Job
 from jobs.targets.access import table_to_change
 from jobs.targets.problems import problem_of_rewrite
 from jobs.targets.subject import Subject
-from jobs.targets.writable import subject_to_change
+from jobs.targets.writable import subject_to_redefine
 
 
 class SetPropertiesHandling(Handling[SetProperties]):
@@ -42,7 +42,7 @@ class SetPropertiesHandling(Handling[SetProperties]):
         """Raises Http404; Problem 403 `forbidden`, 400 (`invalid` with Delta's condition), 422."""
         table = table_to_change(actor, uuid.UUID(command.table))
         try:
-            subject = seen or subject_to_change(table.pk)
+            subject = seen or subject_to_redefine(table.pk)
             written = written_for(subject, command)
             preview = preview_of(subject, written)
         except CommandRefused as refused:
@@ -50,12 +50,12 @@ class SetPropertiesHandling(Handling[SetProperties]):
         return Prepared(written, table.path, lambda: table, preview)
 
     def preview(self, job: Job, measured: Measured) -> Found:
-        subject = subject_to_change(job.table_id)
+        subject = subject_to_redefine(job.table_id)
         values = preview_of(subject, stored(SetProperties, job))
         return Found(values, subject.version, nothing_to_do=NOTHING if values["nothing_to_do"] else None)
 
     def drift(self, job: Job, measured: Measured) -> Drift | None:
-        return definition_drift(job, subject_to_change(job.table_id))
+        return definition_drift(job, subject_to_redefine(job.table_id))
 
     def look(self, job: Job) -> Drift | None:
         return definition_look(job)

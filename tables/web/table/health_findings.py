@@ -9,6 +9,8 @@ from urllib.parse import urlencode
 from django.urls import reverse
 
 from console.templatetags.levee import size
+from tables import ports
+from tables.deltalog.rules.property_values import failing_values
 from tables.models import Table
 from tables.rules import health
 from tables.web.api.serializers import health_json
@@ -69,14 +71,23 @@ def _mend(table: Table, finding: Mapping[str, Any], acts: Mapping[str, TableAct]
         if why := act.offer.mends_not.get(code):
             return {"text": act.offer.text, "url": "", "why_not": why, "schedule": ""}
         if code in act.offer.mends:
-            return _filled_in(act, (table.layout or {}).get(act.offer.mends[code]), acts.get("schedule"))
+            return _filled_in(act, _given(table, act.offer.mends[code]), acts.get("schedule"))
     return None
 
 
-def _filled_in(act: TableAct, predicate: str | None, schedule: TableAct | None) -> dict[str, str]:
+def _given(table: Table, what: str) -> list[tuple[str, str]]:
+    """What the command's form is filled in with, as its address has it."""
+    if what == ports.UNSET:
+        values = {name: value for name, value in table.properties.items() if value is not None}
+        return [("unset", unread.name) for unread in failing_values(values)]
+    predicate = (table.layout or {}).get(what)
+    return [("predicate", predicate)] if predicate else []
+
+
+def _filled_in(act: TableAct, given: list[tuple[str, str]], schedule: TableAct | None) -> dict[str, str]:
     return {
         "text": act.offer.text,
-        "url": f"{act.url}?{urlencode({'predicate': predicate})}" if predicate else act.url,
+        "url": f"{act.url}?{urlencode(given)}" if given else act.url,
         # Without the condition: the partitions of today aren't those of another night.
         "schedule": f"{schedule.url}&{urlencode({'command': act.offer.kind})}"
         if schedule and act.offer.repeats

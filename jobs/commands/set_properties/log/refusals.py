@@ -12,7 +12,7 @@ from jobs.domain.delta.protocols import FEATURES_READER, FEATURES_WRITER, featur
 from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
 from jobs.domain.predicates.schema import Unresolved, resolve
 from jobs.targets.definition import protocol_of
-from jobs.targets.metadata import refuse_metadata
+from jobs.targets.metadata import refuse_metadata, refuse_values
 from jobs.targets.subject import Subject
 from tables.deltalog.rules.property_conflicts import conflicts
 from tables.deltalog.rules.property_types import (
@@ -24,6 +24,7 @@ from tables.deltalog.rules.property_types import (
     ValueKind,
     check,
 )
+from tables.deltalog.rules.property_values import failing_values, locked_values
 from tables.deltalog.rules.schema import Array, Map, Primitive, type_text
 from tables.rules.column_statistics import column_list
 
@@ -33,6 +34,7 @@ _NAME = r"\s*(?:`(?:[^`]|``)+`|\w+)\s*"
 _NAMES = re.compile(rf"{_NAME}(?:[.,]{_NAME})*")
 _UNBOUNDED = (Primitive("boolean"), Primitive("binary"))  # a variant has bounds if a setting of the writer's says so
 _QUOTE = "Put a name with other characters than letters, digits and _ in backquotes."
+LOCKED = "Restore a version from before it, or set another value with the engine that wrote it."
 FEED_COLUMNS = ("_change_type", "_commit_version", "_commit_timestamp")
 # Delta lets the catalog or another command decide these; by path they would only look as if they had changed something.
 _RESERVED = {
@@ -72,9 +74,14 @@ _NOT_BY_FEATURE = {
 
 
 def refuse(subject: Subject, command: SetProperties, after: Mapping[str, str]) -> None:
-    """Raises CommandRefused (`invalid`, `bad_column_name`) for the first fault; `after` are the table's properties after the change."""
+    """Raises CommandRefused (`invalid`, `bad_column_name`, `unreadable_property`) for the first fault.
+
+    `after` are the table's properties after the change.
+    """
     _refuse_values(subject, command)
     _refuse(next(conflicts(subject.configuration, after), None))
+    refuse_values(locked_values(subject.configuration), subject.table.path, LOCKED)
+    refuse_values(failing_values(after), subject.table.path)
     refuse_metadata(subject.struct, after)
     _refuse(_feed_fault(subject, after))
 
@@ -138,7 +145,7 @@ def _secret(name: str, value: str) -> ValueFault | None:
 
 
 def _unset_fault(subject: Subject, name: str) -> ValueFault | None:
-    if is_protocol(name):
+    if is_protocol(name) and name not in subject.configuration:
         return ValueFault(
             f"{name} isn’t stored as a property: a protocol only rises.", remedy="Drop the feature instead."
         )

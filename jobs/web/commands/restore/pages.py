@@ -29,7 +29,7 @@ from jobs.targets.access import table_to_change
 from jobs.targets.problems import problem_of_refused
 from jobs.targets.subject import Subject
 from jobs.targets.undo_window import undo_to
-from jobs.targets.writable import subject_to_change
+from jobs.targets.writable import subject_to_redefine
 from jobs.web.asked_table import SAID_ON_THE_PAGE, asked_of
 from jobs.web.jobs.naming import names_of
 from jobs.web.parts import Parts, on_table
@@ -49,7 +49,7 @@ def restore(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
     """Without a version, which there are; with one, what going back to it means; posted, the job."""
     table = table_to_change(Actor.of(request), table_id)
     try:
-        subject = subject_to_change(table.pk)
+        subject = subject_to_redefine(table.pk)
     except CommandRefused as refused:
         return _impossible(request, table, problem_of_refused(refused))
     given = filled_in(request, Restore.kind, table.pk, _again)

@@ -17,11 +17,12 @@ from jobs.commands.set_properties.log.preview import NOTHING, preview_of, writte
 from jobs.commands.set_properties.rules import SetProperties
 from jobs.models import Job
 from jobs.targets.subject import Subject
+from jobs.targets.writable import subject_to_redefine
 from jobs.web.commands.set_properties.forms import PropertiesForm
 from jobs.web.parts import Parts, on_table
 from jobs.web.prefilled import Values, again_at
 from jobs.web.rewrites import RewritePage
-from tables.ports import Offer
+from tables.ports import UNSET, Offer
 
 
 def _previewed(subject: Subject, command: SetProperties) -> dict[str, Any]:
@@ -48,7 +49,9 @@ def _opposite(job: Job) -> str:
     return f"{reverse('jobs:set_properties', args=[job.table_id])}?{query}" if query else ""
 
 
-_PAGE = RewritePage(SetProperties.kind, "jobs/set_properties/page.html", PropertiesForm, _previewed, _more, _again)
+_PAGE = RewritePage(
+    SetProperties.kind, "jobs/set_properties/page.html", PropertiesForm, _previewed, _more, _again, subject_to_redefine
+)
 
 
 @requires(Permission.JOB_REQUEST)
@@ -68,5 +71,7 @@ PARTS = Parts(
         on_table("jobs:set_properties"),
         words="set tblproperties change",
         beside="protocol",
+        mends={"unreadable_properties": UNSET},
+        repeats=False,
     ),
 )

@@ -24,6 +24,7 @@ from tables.deltalog.rules.property_types import TYPES
 from tables.deltalog.rules.retention import LONGEST, parse_interval
 from tables.deltalog.rules.schema import parse_schema
 from tables.models import Table
+from tests.jobs.engine.delta_configs import configs_of, entries_of
 from tests.jobs.engine.lake import commits
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("engine")]
@@ -208,14 +209,7 @@ def test_a_retention_that_is_unset_beside_another_is_not_compared(table, change)
 
 def test_the_list_of_properties_is_delta_s(runtime):
     """All of Delta's own, by reflection, and the two that its row tracking writes without listing them."""
-    jvm = runtime.new_session()._jvm
-    configs = getattr(getattr(jvm.org.apache.spark.sql.delta, "DeltaConfigs$"), "MODULE$")
-    listed = set()
-    for field in configs.getClass().getDeclaredFields():
-        field.setAccessible(True)
-        held = field.get(configs)
-        if field.getType().getName() == "java.util.HashMap":
-            listed = {config.key() for config in held.values()}
+    listed = set(entries_of(runtime.new_session()))
     written = {name for name in TYPES if name.startswith("delta.rowTracking.materialized")}
     assert set(TYPES) == listed | written
 
@@ -278,8 +272,7 @@ INTERVALS = [
 
 
 def test_an_interval_is_a_duration_where_delta_takes_it_as_one(runtime):
-    jvm = runtime.new_session()._jvm
-    configs = getattr(getattr(jvm.org.apache.spark.sql.delta, "DeltaConfigs$"), "MODULE$")
+    configs = configs_of(runtime.new_session())
 
     def by_delta(text: str) -> timedelta | None:
         try:

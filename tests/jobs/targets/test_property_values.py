@@ -1,0 +1,131 @@
+"""Values of properties that Delta can't read: found by health, refused at the request of what would fail, mended by the properties page."""
+
+from __future__ import annotations
+
+import html
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jobs.models import Job
+from tables.models import Table
+from tables.sync import table as syncing
+from tests import factories
+from tests.clients import browser, caller
+from tests.factories import lakes, person_with
+from tests.jobs import small_delta
+from tests.jobs.targets.test_openable import actions_of
+from tests.jobs.targets.test_writable import CHANGES
+
+INTERVAL = "delta.checkpointInterval"
+LISTING: dict[str, Any] = {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": []}
+STOPPING = [
+    pytest.param({"delta.appendOnly": "yes"}, LISTING, None, id="a feature's, in a protocol that lists features"),
+    pytest.param({"delta.deletedFileRetentionDuration": "soon"}, None, "DELTA_INVALID_INTERVAL", id="a retention"),
+    pytest.param({"delta.deletedFileRetentionDuration": "1 month"}, None, "INTERNAL_ERROR", id="one without a length"),
+    pytest.param({"delta.columnMapping.mode": "odd"}, None, None, id="a mode"),
+]
+
+
+@pytest.fixture
+def sales(db: None, tmp_path: Path) -> Table:
+    table = lakes.sales_in(factories.RootFactory(name="lake", uri=str(tmp_path)))
+    return with_values(table, {INTERVAL: "often", "delta.appendOnly": "yes"})
+
+
+def with_values(table: Table, properties: dict[str, str], protocol: dict[str, Any] | None = None) -> Table:
+    """The table after another engine has set these properties alone."""
+    actions: list[dict[str, Any]] = [{"metaData": actions_of(table)["metaData"] | {"configuration": properties}}]
+    if protocol is not None:
+        actions.append({"protocol": protocol})
+    small_delta.commit(Path(table.path), "SET TBLPROPERTIES", actions)
+    return syncing.sync(table.pk)
+
+
+def asked(table: Table, command: str, **given: Any) -> Any:
+    return caller("operator").post(
+        "/jobs", {"command": command, "table": str(table.pk), "reason": "r", **(given or CHANGES[command])}
+    )
+
+
+@pytest.mark.parametrize("command", sorted(CHANGES.keys() - {"restore", "drop_feature"}))
+def test_a_change_that_leaves_them_is_refused_at_its_request(sales: Table, command: str) -> None:
+    answer = asked(sales, command)
+    assert (answer.status_code, answer.json()["code"]) == (422, "unreadable_property"), answer.json()
+    assert answer.json()["engine"]["message"] == 'For input string: "yes"'
+    assert f"delta.appendOnly: yes, {INTERVAL}: often" in answer.json()["detail"]
+    assert not Job.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "status"),
+    [
+        ({"set": {INTERVAL: "10"}, "unset": ["delta.appendOnly"]}, 201),
+        ({"set": {"delta.appendOnly": "false", INTERVAL: "20"}, "unset": []}, 201),
+        ({"set": {INTERVAL: "10"}, "unset": []}, 422),
+    ],
+)
+def test_a_change_of_properties_mends_them_all_at_once(sales: Table, given: dict[str, Any], status: int) -> None:
+    answer = asked(sales, "set_properties", **given)
+    assert answer.status_code == status, answer.json()
+
+
+def test_a_restore_to_before_mends_them_and_one_to_such_a_version_is_refused(sales: Table) -> None:
+    head = small_delta.head(Path(sales.path))
+    assert asked(sales, "restore", version=head - 1).status_code == 201
+    with_values(sales, {})
+    answer = asked(sales, "restore", version=head)
+    assert (answer.status_code, answer.json()["code"]) == (422, "unreadable_property"), answer.json()
+
+
+def test_a_clone_takes_what_its_own_commit_does_not_read(sales: Table) -> None:
+    answer = asked(sales, "clone", target=f"{sales.root.uri}/copy", kind="shallow")
+    assert (answer.status_code, answer.json()["code"]) == (422, "unreadable_property"), answer.json()
+    with_values(sales, {INTERVAL: "often"})
+    assert asked(sales, "clone", target=f"{sales.root.uri}/copy", kind="shallow").status_code == 201
+
+
+def test_health_says_so_and_leads_to_the_page_that_mends_them_filled_in(sales: Table) -> None:
+    assert sales.health_codes == ["unreadable_properties"]
+    person = browser(person_with("operator"))
+    overview = html.unescape(person.get(f"/tables/{sales.pk}/").content.decode())
+    assert "delta.appendOnly: yes" in overview
+    link = f"/tables/{sales.pk}/properties/?unset=delta.appendOnly&unset={INTERVAL}"
+    assert link in overview
+    page = html.unescape(person.get(link).content.decode())
+    assert "not set" in page
+    assert "Request change" in page
+    assert "can’t read" in html.unescape(person.get(f"/tables/{sales.pk}/delete/").content.decode())
+    assert "Unreadable properties" in html.unescape(person.get("/tables/").content.decode())
+    assert with_values(sales, {INTERVAL: "10"}).health_codes == []
+
+
+@pytest.mark.parametrize(("properties", "protocol", "condition"), STOPPING)
+def test_one_that_keeps_delta_from_opening_the_table_is_said_as_that(
+    sales: Table, properties: dict[str, str], protocol: dict[str, Any] | None, condition: str | None
+) -> None:
+    good = small_delta.head(Path(sales.path)) - 1
+    table = with_values(sales, properties, protocol)
+    [(name, value)] = properties.items()
+    assert table.health_codes == ["stops_spark"]
+    (finding,) = table.health
+    assert f"{name}: {value}" in finding["text"]
+    assert "set_table_properties" in finding["advice"]
+    for command in ("delete", "set_properties", "vacuum", "restore"):
+        answer = asked(table, command)
+        assert (answer.status_code, answer.json()["code"]) == (422, "stops_spark"), answer.json()
+        assert answer.json()["engine"]["condition"] == condition
+    mended = with_values(table, {})
+    answer = asked(mended, "restore", version=good + 2)
+    assert (answer.status_code, answer.json()["code"]) == (422, "stops_spark"), answer.json()
+    assert f"{name}: {value}" in answer.json()["detail"]
+
+
+def test_what_a_change_of_properties_can_not_mend_a_restore_does(sales: Table) -> None:
+    good = small_delta.head(Path(sales.path)) - 1
+    with_values(sales, {"delta.enableIcebergCompatV2": "yes"})
+    answer = asked(sales, "set_properties", set={}, unset=["delta.enableIcebergCompatV2"])
+    assert (answer.status_code, answer.json()["code"]) == (422, "unreadable_property"), answer.json()
+    assert "Restore a version from before it" in answer.json()["detail"]
+    assert asked(sales, "restore", version=good).status_code == 201
