@@ -250,9 +250,9 @@ def definition_drift(job: Job, subject: Subject) -> Drift:
     return Drift(DriftVerdict.SAME_ROWS, head, text, Checked(head))
 
 
-def definition_look(job: Job) -> Drift:
-    """The same for pages: MOVED where the table can't be read."""
+def definition_look(job: Job, subject: Callable[[uuid.UUID], Subject] = subject_to_change) -> Drift:
+    """The same for pages: MOVED where the table can't be read. `subject` is the table as the command needs it."""
     try:
-        return definition_drift(job, subject_to_change(job.table_id))
+        return definition_drift(job, subject(job.table_id))
     except CommandRefused as refused:
         return Drift(DriftVerdict.MOVED, None, str(refused))

@@ -73,6 +73,8 @@ def request(
     if rehearse:
         rehearsals.require(command.kind)
     prepared = handling.prepare(actor, command, seen)
+    if rehearse:
+        rehearsals.require_clonable(prepared.table().pk)
     protection.require_unprotected(actor, command.kind, prepared.location, prepared.preview)
     job = _new_job(require_person(actor), prepared, reason, idempotency_key, request_sha)
     job.rehearse = rehearse

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import uuid
+
 from console.base.env import Env
 from console.base.errors import Problem
 from jobs.commands.registry import is_rehearsable
+from tables.deltalog.rules.property_values import UNREAD, uncommitted_values
+from tables.models import Table
 
 CLUSTER = (
     "Levee’s Spark runs on a cluster, whose executors don’t see the private place on this host where a rehearsal’s clone lies. Request it"
@@ -24,6 +28,14 @@ def require(kind: str) -> None:
         raise Problem(400, "invalid", text, fields={"rehearse": text})
     if _on_cluster():
         raise Problem(422, "rehearsal", CLUSTER)
+
+
+def require_clonable(table_id: uuid.UUID) -> None:
+    """Raises Problem 422 `rehearsal` for a table of which Delta makes no clone, as the catalog has it."""
+    found = uncommitted_values(Table.objects.get(pk=table_id).configuration)
+    if found:
+        text = f"A rehearsal runs on a clone, and {UNREAD}{found[0]}, so that there can be none. Request it without a rehearsal."
+        raise Problem(422, "rehearsal", text)
 
 
 def _on_cluster() -> bool:

@@ -12,7 +12,8 @@ from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
 from tables.deltalog.read.actions import Metadata, Protocol
 from tables.deltalog.rules.active_features import reason_of
 from tables.deltalog.rules.iceberg_types import compat_version, incompatible_change, incompatible_type
-from tables.deltalog.rules.property_values import MEND, UNREAD, UnreadValue, stopping_value, uncommitted_values
+from tables.deltalog.rules.property_values import UNREAD, UnreadValue, stopping_value, uncommitted_values
+from tables.deltalog.rules.property_values import remedy as remedy_of
 from tables.deltalog.rules.schema import SchemaError, Struct, parse_schema, type_text, walk
 
 MAPPING_MODE = "delta.columnMapping.mode"
@@ -38,14 +39,18 @@ def is_mapped(configuration: Mapping[str, str]) -> bool:
 
 
 def refuse_metadata(
-    struct: Struct, configuration: Mapping[str, str], place: str | None = None, names_remedy: str = REMEDY
+    struct: Struct,
+    configuration: Mapping[str, str],
+    place: str | None = None,
+    names_remedy: str = REMEDY,
+    values_remedy: str | None = None,
 ) -> None:
     """Refuses a commit of this schema with these properties as Delta does.
 
     Raises CommandRefused: `unreadable_property`, `bad_column_name` for names that take column mapping, `invalid` for types that Iceberg's
     rules don't have.
     """
-    refuse_values(uncommitted_values(configuration), place)
+    refuse_values(uncommitted_values(configuration), place, values_remedy)
     refuse_invalid_names(struct, configuration, place, names_remedy)
     failure = iceberg_failure(struct, configuration)
     if failure is not None:
@@ -53,13 +58,16 @@ def refuse_metadata(
         raise CommandRefused(Refusal("invalid", failure.message, place, remedy, failure))
 
 
-def refuse_values(found: Sequence[UnreadValue], place: str | None, remedy: str = MEND) -> None:
+def refuse_values(found: Sequence[UnreadValue], place: str | None, remedy: str | None = None) -> None:
     """Raises CommandRefused `unreadable_property` for values of properties that Delta can't read, if there are any."""
     if found:
         fault = found[0].fault
-        text = f"{UNREAD}{', '.join(map(str, found[:MOST_NAMED]))}, so that the change would fail."
+        more = f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
+        text = f"{UNREAD}{', '.join(map(str, found[:MOST_NAMED]))}{more}, so that the change would fail."
         engine = EngineFailure(fault.condition, fault.sqlstate, fault.text)
-        raise CommandRefused(Refusal("unreadable_property", text, place=place, remedy=remedy, engine=engine))
+        raise CommandRefused(
+            Refusal("unreadable_property", text, place=place, remedy=remedy or remedy_of(found), engine=engine)
+        )
 
 
 def refuse_unopenable_version(

@@ -75,6 +75,6 @@ def finding_of(table: Table, now: datetime) -> HealthFinding | None:
 
 def _older_than(table: Table, removed: Sequence[Sequence[int]], now: datetime) -> int:
     """Bytes of the days that ended before the table's retention began."""
-    kept = deleted_file_retention({name: value for name, value in table.properties.items() if value is not None})
+    kept = deleted_file_retention(table.configuration)
     until = (now - kept).timestamp() - 86_400
     return sum(size for day, size in removed if day <= until)

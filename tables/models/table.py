@@ -135,6 +135,11 @@ class Table(models.Model):
         return self.name
 
     @property
+    def configuration(self) -> dict[str, str]:
+        """The properties that have a value."""
+        return {name: value for name, value in self.properties.items() if value is not None}
+
+    @property
     def is_delta(self) -> bool:
         return self.format == self.Format.DELTA
 

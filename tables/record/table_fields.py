@@ -13,7 +13,7 @@ from tables.deltalog.read.actions import Metadata, Protocol
 from tables.deltalog.read.filenames import LAST_CHECKPOINT
 from tables.deltalog.read.problems import ProblemCode as ProblemCode
 from tables.deltalog.rules.features import locks_writers_out, understand
-from tables.deltalog.rules.property_values import UNREAD, failing_values
+from tables.deltalog.rules.property_values import UnreadValue, failing_values, stopping_value
 from tables.deltalog.state.snapshot import Snapshot
 from tables.models import Table
 from tables.record import file_check, file_layout, transactions
@@ -21,7 +21,6 @@ from tables.record.commit_rows import bounded, protocol_json, schema_of, short, 
 from tables.rules import health, search_index
 from tables.storage.store import Entry
 
-NAMED_VALUES = 5  # of properties that Delta can't read
 NAMED_FEATURES = 20  # that a table needs and Levee doesn't know: a hostile protocol lists any number
 
 
@@ -112,12 +111,12 @@ def _facts(table: Table) -> health.Facts:
     )
 
 
-def _unread_values(table: Table) -> tuple[str, ...]:
+def _unread_values(table: Table) -> tuple[UnreadValue, ...]:
     """The properties for which Delta fails in changes; none where one of them stops it from opening the table."""
-    if any(reason.startswith(UNREAD) for _, reason in _stopping(table)):
+    protocol, values = protocol_of(table.protocol), table.configuration
+    if protocol is None or stopping_value(protocol, values) is not None:
         return ()
-    values = {name: value for name, value in table.properties.items() if value is not None}
-    return tuple(map(str, failing_values(values)[:NAMED_VALUES]))
+    return tuple(failing_values(values))
 
 
 def _stored_files(table: Table) -> health.StoredFiles | None:

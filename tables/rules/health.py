@@ -10,7 +10,7 @@ from django.db import models
 
 from console.base.text.counted import counted
 from tables.deltalog.read.filenames import commit_version
-from tables.deltalog.rules.property_values import MEND, UNREAD
+from tables.deltalog.rules.property_values import MODE, UNREAD, UnreadValue, remedy
 from tables.rules.shares import percent
 
 SMALL_FILE_BYTES = 32 * 2**20
@@ -27,6 +27,7 @@ LOG_BYTES = 2**30
 STALE = timedelta(days=2)
 OLD_BYTES = 2**30
 OLD_SHARE = 0.3  # of the table's own bytes
+NAMED = 5  # values of properties in one finding
 OLD_LEAST = 2**20  # fewer old bytes than this are no trouble, however small the table is
 
 
@@ -133,7 +134,7 @@ class Facts:
     log_bytes: int | None = None
     unknown_features: tuple[str, ...] = ()
     locking_out: tuple[str, ...] = ()  # what of the protocol Delta can't write by
-    unread_values: tuple[str, ...] = ()  # properties, each with its value, for which Delta fails in changes
+    unread_values: tuple[UnreadValue, ...] = ()  # properties, each with its value, for which Delta fails in changes
     unknown_actions: tuple[str, ...] = ()
     broken_entries: tuple[str, ...] = ()
     stopping: tuple[tuple[str, str], ...] = ()  # files that Spark can't do without, each with what is wrong
@@ -306,9 +307,11 @@ def _locks_out(facts: Facts) -> Iterator[HealthFinding]:
 def _unread(facts: Facts) -> Iterator[HealthFinding]:
     if not facts.unread_values:
         return
-    values = facts.unread_values
-    text = f"Spark with Delta 4.4 fails to change this table: {UNREAD}{', '.join(values)}."
-    yield HealthFinding(HealthCode.UNREADABLE_PROPERTIES, Severity.WARNING, values[0], None, text, MEND)
+    values = [str(value) for value in facts.unread_values]
+    named = ", ".join(values[:NAMED]) + (f" and {len(values) - NAMED} more" if len(values) > NAMED else "")
+    text = f"Spark with Delta 4.4 fails to change this table: {UNREAD}{named}."
+    advice = remedy(facts.unread_values)
+    yield HealthFinding(HealthCode.UNREADABLE_PROPERTIES, Severity.WARNING, values[0], None, text, advice)
 
 
 def _actions(facts: Facts) -> Iterator[HealthFinding]:
@@ -398,10 +401,8 @@ def _such_as(text: str) -> str:
 def advice_on(file: str, reason: str) -> str:
     """How to mend a file of the log that stops Spark; a property or the protocol where it is none."""
     if reason.startswith(UNREAD):
-        return (
-            "Set a value that Delta takes, with an engine that opens the table (deltalake: alter.set_table_properties). Don’t edit"
-            " the log."
-        )
+        by = "" if MODE in reason else " (deltalake: alter.set_table_properties with raise_if_not_exists=False)"
+        return f"Set a value that Delta takes, with an engine that opens the table{by}. Don’t edit the log."
     if not file:
         return (
             "Add these features to the protocol with an engine that opens the table (deltalake: alter.add_feature). Newer versions of the"

@@ -17,7 +17,7 @@ from jobs.commands.clone.rules import ROW_TRACKING, Clone, consequences_of
 from jobs.domain.consequences import in_words
 from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
 from jobs.targets.file_sets import files_sha256
-from jobs.targets.metadata import refuse_metadata, refuse_unopenable_version, struct_at
+from jobs.targets.metadata import READ_REMEDY, refuse_metadata, refuse_unopenable_version, struct_at
 from jobs.targets.subject import Subject
 from tables.deltalog.replay.log import NoTable, open_log
 from tables.deltalog.rules.retention import deleted_file_retention
@@ -76,7 +76,8 @@ def _values(subject: Subject, command: Clone, snapshot: Snapshot, until: datetim
     _refuse(command, snapshot, files)
     struct = struct_at(snapshot.version, metadata)
     refuse_unopenable_version(snapshot.version, protocol, metadata.configuration, struct)
-    refuse_metadata(struct, metadata.configuration, command.source)
+    older = None if snapshot.version == subject.version else READ_REMEDY
+    refuse_metadata(struct, metadata.configuration, command.source, values_remedy=older)
     deep, size = command.depth == "deep", sum_of(files, "size") or 0
     return {
         "class": "ordinary",

@@ -18,7 +18,7 @@ from jobs.domain.errors import CommandRefused, Refusal
 from jobs.domain.measures import Restorable
 from jobs.models import Job
 from jobs.targets.file_sets import files_sha256
-from jobs.targets.metadata import refuse_metadata, refuse_unopenable_version, struct_at
+from jobs.targets.metadata import READ_REMEDY, refuse_metadata, refuse_unopenable_version, struct_at
 from jobs.targets.subject import Subject
 from tables.deltalog.replay.log import NoTable, open_log
 from tables.deltalog.rules.retention import deleted_file_retention
@@ -90,7 +90,7 @@ def refuse_by_catalog(subject: Subject, version: int) -> None:
 
 def _refuse(target: Struct, properties: Mapping[str, str], place: str) -> None:
     """What Delta refuses of the older metadata, which a restore always commits anew."""
-    refuse_metadata(target, properties, place, NAMES_REMEDY)
+    refuse_metadata(target, properties, place, NAMES_REMEDY, READ_REMEDY)
 
 
 def files_hash(subject: Subject, version: int) -> str:

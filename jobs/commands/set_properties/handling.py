@@ -58,7 +58,7 @@ class SetPropertiesHandling(Handling[SetProperties]):
         return definition_drift(job, subject_to_redefine(job.table_id))
 
     def look(self, job: Job) -> Drift | None:
-        return definition_look(job)
+        return definition_look(job, subject_to_redefine)
 
     def shortfall(self, job: Job, result: Result) -> Mapping[str, Any] | None:
         if result.no_op:

@@ -30,7 +30,8 @@ class ProblemCode(StrEnum):
 class LogProblem:
     """One entry of a log that is corrupt, missing or not understood.
 
-    `file` is the path below `_delta_log` (empty for the log as a whole); `reason` is a sentence without the entry's own text.
+    `file` is the path below `_delta_log` (empty for the log as a whole); `reason` is a sentence with nothing of the
+    entry's own text but names, and a property's value as `property_values.shown` gives it.
     `unlisted` is set in the one that only counts others, which were too many to be named.
     """
 

@@ -7,16 +7,17 @@ Source: Delta 4.4.0, `DeltaConfig.scala` (`fromString`); what fails was tried on
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from tables.deltalog.read.actions import Protocol
-from tables.deltalog.rules.property_types import TYPES, ValueFault, ValueKind, check
-from tables.deltalog.rules.retention import DELETED_FILES, TRANSACTIONS, read_interval
+from tables.deltalog.rules.property_types import TYPES, ValueFault, ValueKind, check, is_on
+from tables.deltalog.rules.retention import DELETED_FILES, LOG, TRANSACTIONS, read_interval
 
 UNREAD = "Delta can’t read the value of "
 MEND = "Set a value that Delta takes, or unset the property: that is a change of the table’s properties."
-MODE, POLICY = "delta.columnMapping.mode", "delta.checkpointPolicy"
+LOCKED = "Restore a version from before it, or set another value with the engine that wrote it."
+MODE, POLICY, TIMES = "delta.columnMapping.mode", "delta.checkpointPolicy", "delta.enableInCommitTimestamps"
 _PARQUET = "delta.parquet.format.version"
 _SEMANTIC = re.compile(r"\d+\.\d+\.\d+[^-+]*(-[^+]*)?(\+.*)?")
 _INTERVAL = "delta.checkpointInterval"  # by which Delta divides
@@ -57,9 +58,16 @@ class UnreadValue:
     fault: ValueFault
 
     def __str__(self) -> str:
-        """`delta.appendOnly: yes`, with the value cut where it is long."""
-        cut = self.value if len(self.value) <= _LONGEST else f"{self.value[: _LONGEST - 1]}…"
-        return f"{self.name}: {cut}"
+        """`delta.appendOnly: yes`, with the value as `shown`."""
+        return f"{self.name}: {shown(self.value)}"
+
+
+def shown(value: str) -> str:
+    """A value as a sentence can hold it: cut where it is long, without signs that aren't printed, and none that may hold a credential."""
+    if "://" in value or "@" in value:
+        return f"a text of {len(value):,} characters"
+    plain = "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in value[:_LONGEST])
+    return plain if len(value) <= _LONGEST else f"{plain[:-1]}…"
 
 
 def stopping_value(protocol: Protocol, configuration: Mapping[str, str]) -> UnreadValue | None:
@@ -73,9 +81,24 @@ def failing_values(configuration: Mapping[str, str]) -> list[UnreadValue]:
     return _unread(_ON_CHANGES, configuration)
 
 
-def locked_values(configuration: Mapping[str, str]) -> list[UnreadValue]:
-    """Those for which a change of properties fails too, even one that would mend them."""
-    return _unread(_LOCKED, configuration)
+def locked_values(before: Mapping[str, str], after: Mapping[str, str]) -> list[UnreadValue]:
+    """Those for which a change of properties fails too, though it would mend them: Delta reads the ones before it."""
+    names = _LOCKED | {TIMES} if is_on(TIMES, after.get(TIMES)) else _LOCKED
+    return _unread(names, before)
+
+
+def retention_values(configuration: Mapping[str, str]) -> list[UnreadValue]:
+    """A retention of the log to which Delta can't compare another one of removed files."""
+    found = configuration.get(LOG)
+    read = None if found is None else read_interval(found)
+    if found is None or (read is not None and not read.months):
+        return []
+    return [UnreadValue(LOG, found, _fault(LOG, ValueKind.INTERVAL, found))]
+
+
+def remedy(found: Sequence[UnreadValue]) -> str:
+    """How to mend these values."""
+    return LOCKED if any(unread.name in _LOCKED for unread in found) else MEND
 
 
 def uncommitted_values(configuration: Mapping[str, str]) -> list[UnreadValue]:
@@ -91,14 +114,18 @@ def _unread(names: Collection[str], configuration: Mapping[str, str]) -> list[Un
 def unreadable(name: str, value: str) -> ValueFault | None:
     """How Delta fails to read the value of one of its properties; None if it reads it, or reads no such property."""
     known = TYPES.get(name)
-    if known is None or _is_read(name, known.kind, value):
-        return None
-    if known.kind is ValueKind.INTERVAL and read_interval(value) is not None:
+    return None if known is None or _is_read(name, known.kind, value) else _fault(name, known.kind, value)
+
+
+def _fault(name: str, kind: ValueKind, value: str) -> ValueFault:
+    text = shown(value)
+    if kind is ValueKind.INTERVAL and read_interval(value) is not None:
         return ValueFault(f"{name} has months or years, which have no fixed length.", "INTERNAL_ERROR", "XX000")
-    if known.kind in (ValueKind.INTERVAL, ValueKind.CHOICE, ValueKind.VERSION) and name not in _VERSIONS:
-        return check(name, value)
-    is_zero = name == _INTERVAL and _WHOLE.fullmatch(value) is not None
-    return ValueFault("/ by zero" if is_zero and int(value) == 0 else f'For input string: "{value}"')
+    in_words = kind in (ValueKind.INTERVAL, ValueKind.CHOICE, ValueKind.VERSION) and name not in _VERSIONS
+    if in_words and (fault := check(name, text)) is not None:
+        return fault
+    is_zero = name == _INTERVAL and _WHOLE.fullmatch(value) is not None and int(value) == 0
+    return ValueFault("/ by zero" if is_zero else f'For input string: "{text}"')
 
 
 def _is_read(name: str, kind: ValueKind, value: str) -> bool:

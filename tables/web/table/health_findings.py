@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from console.templatetags.levee import size
 from tables import ports
-from tables.deltalog.rules.property_values import failing_values
+from tables.deltalog.rules.property_values import failing_values, locked_values
 from tables.models import Table
 from tables.rules import health
 from tables.web.api.serializers import health_json
@@ -71,15 +71,17 @@ def _mend(table: Table, finding: Mapping[str, Any], acts: Mapping[str, TableAct]
         if why := act.offer.mends_not.get(code):
             return {"text": act.offer.text, "url": "", "why_not": why, "schedule": ""}
         if code in act.offer.mends:
-            return _filled_in(act, _given(table, act.offer.mends[code]), acts.get("schedule"))
+            given = _given(table, act.offer.mends[code])
+            return None if given is None else _filled_in(act, given, acts.get("schedule"))
     return None
 
 
-def _given(table: Table, what: str) -> list[tuple[str, str]]:
-    """What the command's form is filled in with, as its address has it."""
+def _given(table: Table, what: str) -> list[tuple[str, str]] | None:
+    """What the command's form is filled in with, as its address has it; None where it can't mend the finding of this table."""
     if what == ports.UNSET:
-        values = {name: value for name, value in table.properties.items() if value is not None}
-        return [("unset", unread.name) for unread in failing_values(values)]
+        values = table.configuration
+        unset = [("unset", unread.name) for unread in failing_values(values)]
+        return None if locked_values(values, {}) else unset
     predicate = (table.layout or {}).get(what)
     return [("predicate", predicate)] if predicate else []
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from jobs.commands.base import DriftVerdict
+from jobs.commands.registry import handling_of
 from jobs.models import Job
 from tables.models import Table
 from tables.sync import table as syncing
@@ -111,7 +113,8 @@ def test_one_that_keeps_delta_from_opening_the_table_is_said_as_that(
     assert table.health_codes == ["stops_spark"]
     (finding,) = table.health
     assert f"{name}: {value}" in finding["text"]
-    assert "set_table_properties" in finding["advice"]
+    assert ("set_table_properties" in finding["advice"]) == (name != "delta.columnMapping.mode")
+    assert "an engine that opens the table" in finding["advice"]
     for command in ("delete", "set_properties", "vacuum", "restore"):
         answer = asked(table, command)
         assert (answer.status_code, answer.json()["code"]) == (422, "stops_spark"), answer.json()
@@ -125,7 +128,65 @@ def test_one_that_keeps_delta_from_opening_the_table_is_said_as_that(
 def test_what_a_change_of_properties_can_not_mend_a_restore_does(sales: Table) -> None:
     good = small_delta.head(Path(sales.path)) - 1
     with_values(sales, {"delta.enableIcebergCompatV2": "yes"})
+    overview = html.unescape(browser(person_with("operator")).get(f"/tables/{sales.pk}/").content.decode())
+    assert "Restore a version from before it" in overview
+    assert "?unset=" not in overview
     answer = asked(sales, "set_properties", set={}, unset=["delta.enableIcebergCompatV2"])
     assert (answer.status_code, answer.json()["code"]) == (422, "unreadable_property"), answer.json()
     assert "Restore a version from before it" in answer.json()["detail"]
     assert asked(sales, "restore", version=good).status_code == 201
+
+
+def test_a_change_that_mends_them_waits_unmoved(sales: Table) -> None:
+    mended = asked(sales, "set_properties", set={INTERVAL: "10"}, unset=["delta.appendOnly"]).json()
+    job = Job.objects.get(pk=mended["id"])
+    look = handling_of(job.command).look(job)
+    assert look is not None
+    assert look.verdict is not DriftVerdict.MOVED, look.why
+
+
+def test_versions_that_a_writer_kept_as_properties_can_be_unset(sales: Table) -> None:
+    with_values(sales, {"delta.minReaderVersion": "odd"})
+    assert asked(sales, "optimize").json()["code"] == "unreadable_property"
+    answer = asked(sales, "set_properties", set={}, unset=["delta.minReaderVersion"])
+    assert answer.status_code == 201, answer.json()
+    preview = Job.objects.get().preview or {}
+    (change,) = preview["changes"]
+    assert (change["name"], change["before"], change["after"]) == ("delta.minReaderVersion", "odd", None)
+    person = browser(person_with("operator"))
+    page = html.unescape(person.get(f"/tables/{sales.pk}/properties/?unset=delta.minReaderVersion").content.decode())
+    assert "Nothing chosen" not in page
+
+
+@pytest.mark.parametrize(
+    ("before", "given"),
+    [
+        ({"delta.enableInCommitTimestamps": "yes"}, {"delta.enableInCommitTimestamps": "true"}),
+        ({"delta.logRetentionDuration": "soon"}, {"delta.deletedFileRetentionDuration": "3 days"}),
+    ],
+)
+def test_a_change_for_which_delta_reads_another_value_is_refused(
+    sales: Table, before: dict[str, str], given: dict[str, str]
+) -> None:
+    with_values(sales, before)
+    answer = asked(sales, "set_properties", set=given, unset=[])
+    assert (answer.status_code, answer.json()["code"]) == (422, "unreadable_property"), answer.json()
+    assert asked(sales, "set_properties", set={}, unset=list(before)).status_code == 201
+
+
+def test_a_restore_that_mends_what_no_clone_may_carry_is_not_rehearsed(sales: Table) -> None:
+    head = small_delta.head(Path(sales.path))
+    answer = asked(sales, "restore", version=head - 1, rehearse=True)
+    assert (answer.status_code, answer.json()["code"]) == (422, "rehearsal"), answer.json()
+    assert not Job.objects.exists()
+
+
+def test_of_an_older_version_the_remedy_is_another_version(sales: Table) -> None:
+    head = small_delta.head(Path(sales.path))
+    with_values(sales, {})
+    for answer in (
+        asked(sales, "restore", version=head),
+        asked(sales, "clone", target=f"{sales.root.uri}/copy", kind="shallow", version=head),
+    ):
+        assert (answer.status_code, answer.json()["code"]) == (422, "unreadable_property"), answer.json()
+        assert "Choose a version without this value" in answer.json()["detail"]

@@ -6,6 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from tables.deltalog.rules.property_types import ValueFault
+from tables.deltalog.rules.property_values import UnreadValue
 from tables.rules import health
 from tables.rules.health import Facts, HealthCode, Severity, StoredFiles, findings, missing, old_files, stale
 
@@ -89,6 +91,7 @@ def test_every_finding_says_what_to_do() -> None:
         log_bytes=2**40,
         unknown_features=("x",),
         locking_out=("the feature y",),
+        unread_values=(UnreadValue("delta.appendOnly", "yes", ValueFault('For input string: "yes"')),),
         unknown_actions=("a",),
         broken_entries=("a", "b"),
         stopping=(("a.crc", "its schema differs"), ("b.checkpoint.parquet", "it is damaged")),

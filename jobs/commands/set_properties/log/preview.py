@@ -57,7 +57,7 @@ def from_log(subject: Subject, command: SetProperties) -> dict[str, Any]:
     refuse(subject, command, after)
     protocol = protocol_of(subject)
     later = _protocol_after(protocol, command, after)
-    touched = [name for name in (*command.set, *command.unset) if not is_protocol(name)]
+    touched = [*(name for name in command.set if not is_protocol(name)), *command.unset]
     old, new = ({name: values.get(name) for name in touched} for values in (before, after))
     shown_old, shown_new = masked_properties(old), masked_properties(new)
     losses = list(losses_of(subject, before, after))

@@ -24,7 +24,8 @@ from tables.deltalog.rules.property_types import (
     ValueKind,
     check,
 )
-from tables.deltalog.rules.property_values import failing_values, locked_values
+from tables.deltalog.rules.property_values import LOCKED, failing_values, locked_values, retention_values
+from tables.deltalog.rules.retention import DELETED_FILES
 from tables.deltalog.rules.schema import Array, Map, Primitive, type_text
 from tables.rules.column_statistics import column_list
 
@@ -34,7 +35,6 @@ _NAME = r"\s*(?:`(?:[^`]|``)+`|\w+)\s*"
 _NAMES = re.compile(rf"{_NAME}(?:[.,]{_NAME})*")
 _UNBOUNDED = (Primitive("boolean"), Primitive("binary"))  # a variant has bounds if a setting of the writer's says so
 _QUOTE = "Put a name with other characters than letters, digits and _ in backquotes."
-LOCKED = "Restore a version from before it, or set another value with the engine that wrote it."
 FEED_COLUMNS = ("_change_type", "_commit_version", "_commit_timestamp")
 # Delta lets the catalog or another command decide these; by path they would only look as if they had changed something.
 _RESERVED = {
@@ -80,7 +80,9 @@ def refuse(subject: Subject, command: SetProperties, after: Mapping[str, str]) -
     """
     _refuse_values(subject, command)
     _refuse(next(conflicts(subject.configuration, after), None))
-    refuse_values(locked_values(subject.configuration), subject.table.path, LOCKED)
+    refuse_values(locked_values(subject.configuration, after), subject.table.path, LOCKED)
+    if DELETED_FILES in command.set:
+        refuse_values(retention_values(after), subject.table.path)
     refuse_values(failing_values(after), subject.table.path)
     refuse_metadata(subject.struct, after)
     _refuse(_feed_fault(subject, after))

@@ -111,7 +111,11 @@ class PropertiesForm(RewriteForm):
         return EditedProperty(self[FIELD + name], name, meaning, default, read_by, follows, is_hidden)
 
     def _names(self) -> list[str]:
-        typed = [name for name, known in TYPES.items() if known.kind is not ValueKind.KEPT and not _is_protocol(name)]
+        typed = [
+            name
+            for name, known in TYPES.items()
+            if known.kind is not ValueKind.KEPT and (not _is_protocol(name) or name in self.current)
+        ]
         own = [n for n in self.current if n not in TYPES and not n.startswith("delta.constraints.")]
         return [*typed, *sorted(own)]
 

@@ -8,6 +8,8 @@ from tables.deltalog.read.actions import Protocol
 from tables.deltalog.rules.property_types import TYPES
 from tables.deltalog.rules.property_values import (
     failing_values,
+    locked_values,
+    retention_values,
     stopping_value,
     uncommitted_values,
     unreadable,
@@ -74,6 +76,32 @@ def test_every_property_of_a_feature_is_looked_at() -> None:
     assert {unread.name for unread in failing_values(dict.fromkeys(asked, "odd"))} == asked
 
 
-def test_a_long_value_is_cut_where_it_is_told() -> None:
-    (found,) = failing_values({"delta.appendOnly": "y" * 5_000})
-    assert str(found) == f"delta.appendOnly: {'y' * 59}…"
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ("y" * 5_000, "y" * 59 + "…"),
+        ("s3://key:hunter2@bucket", "a text of 23 characters"),
+        ("a\nb\u202e", "a\N{REPLACEMENT CHARACTER}b\N{REPLACEMENT CHARACTER}"),
+    ],
+)
+@pytest.mark.parametrize(
+    "name", ["delta.appendOnly", "delta.checkpointInterval", "delta.isolationLevel", "delta.parquet.format.version"]
+)
+def test_a_value_is_told_short_plain_and_without_a_credential(name: str, value: str, told: str) -> None:
+    (found,) = failing_values({name: value})
+    assert str(found) == f"{name}: {told}"
+    assert told in found.fault.text
+
+
+def test_what_a_change_of_properties_reads_before_it_locks_them() -> None:
+    times = {"delta.enableInCommitTimestamps": "yes"}
+    assert [unread.name for unread in locked_values(times, {"delta.enableInCommitTimestamps": "true"})] == list(times)
+    assert locked_values(times, {}) == []
+    assert locked_values({"delta.enableIcebergCompatV1": "yes"}, {}) != []
+
+
+def test_a_retention_of_the_log_without_a_length_can_not_be_compared() -> None:
+    log = "delta.logRetentionDuration"
+    assert [str(unread) for unread in retention_values({log: "soon"})] == [f"{log}: soon"]
+    assert [unread.fault.condition for unread in retention_values({log: "1 month"})] == ["INTERNAL_ERROR"]
+    assert retention_values({log: "3 days"}) == retention_values({}) == []
