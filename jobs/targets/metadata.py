@@ -12,12 +12,11 @@ from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
 from tables.deltalog.read.actions import Metadata, Protocol
 from tables.deltalog.rules.active_features import reason_of
 from tables.deltalog.rules.iceberg_types import compat_version, incompatible_change, incompatible_type
-from tables.deltalog.rules.property_values import UNREAD, UnreadValue, stopping_value, uncommitted_values
+from tables.deltalog.rules.property_values import UNREAD, UnreadValue, named, stopping_value, uncommitted_values
 from tables.deltalog.rules.property_values import remedy as remedy_of
 from tables.deltalog.rules.schema import SchemaError, Struct, parse_schema, type_text, walk
 
 MAPPING_MODE = "delta.columnMapping.mode"
-MOST_NAMED = 5  # values in one refusal
 READ_REMEDY = "Choose a version without this value, if the table has one."
 LISTED_REMEDY = "Choose a version whose protocol lists them, if the table has one."
 UNSUPPORTED_WIDENING = "DELTA_ICEBERG_COMPAT_VIOLATION.UNSUPPORTED_TYPE_WIDENING"
@@ -62,8 +61,7 @@ def refuse_values(found: Sequence[UnreadValue], place: str | None, remedy: str |
     """Raises CommandRefused `unreadable_property` for values of properties that Delta can't read, if there are any."""
     if found:
         fault = found[0].fault
-        more = f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
-        text = f"{UNREAD}{', '.join(map(str, found[:MOST_NAMED]))}{more}, so that the change would fail."
+        text = f"{UNREAD}{named(found)}, so that the change would fail."
         engine = EngineFailure(fault.condition, fault.sqlstate, fault.text)
         raise CommandRefused(
             Refusal("unreadable_property", text, place=place, remedy=remedy or remedy_of(found), engine=engine)

@@ -10,7 +10,8 @@ from django.db import models
 
 from console.base.text.counted import counted
 from tables.deltalog.read.filenames import commit_version
-from tables.deltalog.rules.property_values import MODE, UNREAD, UnreadValue, remedy
+from tables.deltalog.rules.property_conflicts import MODE
+from tables.deltalog.rules.property_values import UNREAD, UnreadValue, named, remedy
 from tables.rules.shares import percent
 
 SMALL_FILE_BYTES = 32 * 2**20
@@ -27,7 +28,6 @@ LOG_BYTES = 2**30
 STALE = timedelta(days=2)
 OLD_BYTES = 2**30
 OLD_SHARE = 0.3  # of the table's own bytes
-NAMED = 5  # values of properties in one finding
 OLD_LEAST = 2**20  # fewer old bytes than this are no trouble, however small the table is
 
 
@@ -307,11 +307,9 @@ def _locks_out(facts: Facts) -> Iterator[HealthFinding]:
 def _unread(facts: Facts) -> Iterator[HealthFinding]:
     if not facts.unread_values:
         return
-    values = [str(value) for value in facts.unread_values]
-    named = ", ".join(values[:NAMED]) + (f" and {len(values) - NAMED} more" if len(values) > NAMED else "")
-    text = f"Spark with Delta 4.4 fails to change this table: {UNREAD}{named}."
-    advice = remedy(facts.unread_values)
-    yield HealthFinding(HealthCode.UNREADABLE_PROPERTIES, Severity.WARNING, values[0], None, text, advice)
+    values = facts.unread_values
+    text = f"Spark with Delta 4.4 fails to change this table: {UNREAD}{named(values)}."
+    yield HealthFinding(HealthCode.UNREADABLE_PROPERTIES, Severity.WARNING, str(values[0]), None, text, remedy(values))
 
 
 def _actions(facts: Facts) -> Iterator[HealthFinding]:

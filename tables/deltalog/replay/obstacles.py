@@ -9,7 +9,7 @@ from tables.deltalog.checkpoints.newest import check_newest, is_read
 from tables.deltalog.read.filenames import LOG
 from tables.deltalog.read.problems import LogProblem, ProblemCode, Problems
 from tables.deltalog.replay.log import open_log
-from tables.deltalog.rules.opening import reasons
+from tables.deltalog.rules.opening import stopping_reason
 from tables.deltalog.state.listing import Listing, read_listing
 from tables.deltalog.state.snapshot import Snapshot
 from tables.storage.store import Entry, Storage
@@ -45,6 +45,6 @@ def _looked_for(storage: Storage, listing: Listing, snapshot: Snapshot) -> tuple
     compare_opening(read_checksum(storage, listing.checksums.get(snapshot.version), Problems()), snapshot.state, found)
     sidecars = check_newest(storage, listing, snapshot.version, found)
     found.extend(problem for problem in snapshot.problems if is_read(problem, listing, snapshot.version))
-    for reason in reasons(snapshot.protocol, snapshot.metadata):
+    if reason := stopping_reason(snapshot.protocol, snapshot.metadata):
         found.add("", reason, ProblemCode.STOPS_SPARK)
     return tuple(problem for problem in found.found() if problem.code is ProblemCode.STOPS_SPARK), sidecars

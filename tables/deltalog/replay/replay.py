@@ -18,7 +18,7 @@ from tables.deltalog.read.commits import RowsOf, rows_unknown
 from tables.deltalog.read.problems import LogProblem, ProblemCode, Problems
 from tables.deltalog.read.usual_adds import BareAdds
 from tables.deltalog.replay.removed_rows import RemovedRows
-from tables.deltalog.rules.opening import reasons
+from tables.deltalog.rules.opening import stopping_reason
 from tables.deltalog.state.livefiles import parted, shape
 from tables.deltalog.state.mending import Broken
 from tables.deltalog.state.snapshot import Snapshot, physical_partition_columns, save
@@ -127,5 +127,5 @@ class Replay:
         if self.state.metadata is not None and not self.state.metadata.schema_json:
             self.complete = False
             self._problems.add("", "the newest metaData has no schema", ProblemCode.MISSING)
-        for reason in reasons(self.state.protocol, self.state.metadata) if self.complete else ():
+        if self.complete and (reason := stopping_reason(self.state.protocol, self.state.metadata)):
             self._problems.add("", reason, ProblemCode.STOPS_SPARK)

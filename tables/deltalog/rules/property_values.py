@@ -11,16 +11,18 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from tables.deltalog.read.actions import Protocol
+from tables.deltalog.rules.property_conflicts import MODE
 from tables.deltalog.rules.property_types import TYPES, ValueFault, ValueKind, check, is_on
 from tables.deltalog.rules.retention import DELETED_FILES, LOG, TRANSACTIONS, read_interval
 
 UNREAD = "Delta can’t read the value of "
 MEND = "Set a value that Delta takes, or unset the property: that is a change of the table’s properties."
 LOCKED = "Restore a version from before it, or set another value with the engine that wrote it."
-MODE, POLICY, TIMES = "delta.columnMapping.mode", "delta.checkpointPolicy", "delta.enableInCommitTimestamps"
+POLICY, TIMES = "delta.checkpointPolicy", "delta.enableInCommitTimestamps"
 _PARQUET = "delta.parquet.format.version"
 _SEMANTIC = re.compile(r"\d+\.\d+\.\d+[^-+]*(-[^+]*)?(\+.*)?")
 _INTERVAL = "delta.checkpointInterval"  # by which Delta divides
+_MOST_NAMED = 5  # values in one sentence
 _LONGEST = 60  # characters of a value that a sentence holds
 _WHOLE = re.compile(r"[+-]?\d{1,1000}")
 _LENGTHS = frozenset({DELETED_FILES, TRANSACTIONS})  # asked for as Delta opens a table; months have none
@@ -68,6 +70,12 @@ def shown(value: str) -> str:
         return f"a text of {len(value):,} characters"
     plain = "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in value[:_LONGEST])
     return plain if len(value) <= _LONGEST else f"{plain[:-1]}…"
+
+
+def named(found: Sequence[UnreadValue]) -> str:
+    """The values as a sentence names them, the first few of many."""
+    more = f" and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else ""
+    return f"{', '.join(map(str, found[:_MOST_NAMED]))}{more}"
 
 
 def stopping_value(protocol: Protocol, configuration: Mapping[str, str]) -> UnreadValue | None:

@@ -28,6 +28,7 @@ from jobs.targets.readers import CommitChange, with_readers
 from jobs.targets.subject import Subject
 from tables.deltalog.rules.other_formats import other_formats
 from tables.deltalog.rules.property_types import FEATURE_PREFIX, canonical, features_asked
+from tables.deltalog.rules.property_values import failing_values
 
 NOTHING = "Every property already has the value that you ask for, so there is nothing to commit."
 # What a property asks for, and the other form of it that does as well where the table has it.
@@ -60,6 +61,7 @@ def from_log(subject: Subject, command: SetProperties) -> dict[str, Any]:
     touched = [*(name for name in command.set if not is_protocol(name)), *command.unset]
     old, new = ({name: values.get(name) for name in touched} for values in (before, after))
     shown_old, shown_new = masked_properties(old), masked_properties(new)
+    takes_back = shown_old == old and not failing_values({name: before[name] for name in touched if name in before})
     losses = list(losses_of(subject, before, after))
     lasting = [*final_of(old, new), *(loss.text for loss in losses)]
     return {
@@ -67,7 +69,7 @@ def from_log(subject: Subject, command: SetProperties) -> dict[str, Any]:
         "before": shown_old,
         "after": shown_new,
         "changes": [{"name": name, "before": shown_old[name], "after": shown_new[name]} for name in touched],
-        "opposite": opposite_of(old, new) if shown_old == old else "",
+        "opposite": opposite_of(old, new) if takes_back else "",
         "protocol_before": protocol.as_json(),
         "protocol_after": later.as_json(),
         "irreversible": [*irreversible(protocol, later), *lasting],
