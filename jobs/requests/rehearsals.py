@@ -9,6 +9,8 @@ from console.base.errors import Problem
 from jobs.commands.registry import is_rehearsable
 from tables.deltalog.rules.property_values import UNREAD, uncommitted_values
 from tables.models import Table
+from tables.record.table_fields import faults_of
+from tables.rules.column_statistics import STATS_COLUMNS
 
 CLUSTER = (
     "Levee’s Spark runs on a cluster, whose executors don’t see the private place on this host where a rehearsal’s clone lies. Request it"
@@ -32,9 +34,14 @@ def require(kind: str) -> None:
 
 def require_clonable(table_id: uuid.UUID) -> None:
     """Raises Problem 422 `rehearsal` for a table of which Delta makes no clone, as the catalog has it."""
-    found = uncommitted_values(Table.objects.get(pk=table_id).configuration)
+    table = Table.objects.get(pk=table_id)
+    found, fault = uncommitted_values(table.configuration), ""
     if found:
-        text = f"A rehearsal runs on a clone, and {UNREAD}{found[0]}, so that there can be none. Request it without a rehearsal."
+        fault = f"{UNREAD}{found[0]}"
+    elif faults_of(table).listed:
+        fault = f"{STATS_COLUMNS} doesn’t fit the table"
+    if fault:
+        text = f"A rehearsal runs on a clone, and {fault}, so that there can be none. Request it without a rehearsal."
         raise Problem(422, "rehearsal", text)
 
 

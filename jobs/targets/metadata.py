@@ -15,6 +15,7 @@ from tables.deltalog.rules.iceberg_types import compat_version, incompatible_cha
 from tables.deltalog.rules.property_values import UNREAD, UnreadValue, named, stopping_value, uncommitted_values
 from tables.deltalog.rules.property_values import remedy as remedy_of
 from tables.deltalog.rules.schema import SchemaError, Struct, parse_schema, type_text, walk
+from tables.rules.column_statistics import LIST_REMEDY, STATS_COLUMNS, listed_fault
 
 MAPPING_MODE = "delta.columnMapping.mode"
 READ_REMEDY = "Choose a version without this value, if the table has one."
@@ -39,17 +40,19 @@ def is_mapped(configuration: Mapping[str, str]) -> bool:
 
 def refuse_metadata(
     struct: Struct,
+    partitions: Sequence[str],
     configuration: Mapping[str, str],
     place: str | None = None,
     names_remedy: str = REMEDY,
     values_remedy: str | None = None,
 ) -> None:
-    """Refuses a commit of this schema with these properties as Delta does.
+    """Refuses a commit of this schema with these partition columns and properties as Delta does.
 
-    Raises CommandRefused: `unreadable_property`, `bad_column_name` for names that take column mapping, `invalid` for types that Iceberg's
-    rules don't have.
+    Raises CommandRefused: `unreadable_property`, `bad_column_name` for names that take column mapping, `invalid` for columns to keep
+    statistics of that the table lacks and for types that Iceberg's rules don't have.
     """
     refuse_values(uncommitted_values(configuration), place, values_remedy)
+    refuse_listed(struct, partitions, configuration, place, values_remedy)
     refuse_invalid_names(struct, configuration, place, names_remedy)
     failure = iceberg_failure(struct, configuration)
     if failure is not None:
@@ -66,6 +69,17 @@ def refuse_values(found: Sequence[UnreadValue], place: str | None, remedy: str |
         raise CommandRefused(
             Refusal("unreadable_property", text, place=place, remedy=remedy or remedy_of(found), engine=engine)
         )
+
+
+def refuse_listed(
+    struct: Struct, partitions: Sequence[str], configuration: Mapping[str, str], place: str | None, remedy: str | None
+) -> None:
+    """Raises CommandRefused `invalid` for columns to keep statistics of that Delta can't keep any of."""
+    fault = listed_fault(struct, partitions, configuration.get(STATS_COLUMNS, ""))
+    if fault is not None:
+        text = f"{STATS_COLUMNS} doesn’t fit the table, so that the change would fail: {fault.text}"
+        engine = EngineFailure(fault.condition, fault.sqlstate, fault.text)
+        raise CommandRefused(Refusal("invalid", text, place=place, remedy=remedy or LIST_REMEDY, engine=engine))
 
 
 def refuse_unopenable_version(

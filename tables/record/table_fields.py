@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Container
 from datetime import datetime
 from typing import Any
@@ -13,12 +14,15 @@ from tables.deltalog.read.actions import Metadata, Protocol
 from tables.deltalog.read.filenames import LAST_CHECKPOINT
 from tables.deltalog.read.problems import ProblemCode as ProblemCode
 from tables.deltalog.rules.features import locks_writers_out, understand
-from tables.deltalog.rules.property_values import UnreadValue, failing_values, stopping_value
+from tables.deltalog.rules.property_values import stopping_value
+from tables.deltalog.rules.schema import SchemaError, Struct, parse_schema
 from tables.deltalog.state.snapshot import Snapshot
 from tables.models import Table
 from tables.record import file_check, file_layout, transactions
 from tables.record.commit_rows import bounded, protocol_json, schema_of, short, text, texts
 from tables.rules import health, search_index
+from tables.rules.column_statistics import STATS_COLUMNS
+from tables.rules.property_faults import NO_FAULTS, PropertyFaults, property_faults
 from tables.storage.store import Entry
 
 NAMED_FEATURES = 20  # that a table needs and Levee doesn't know: a hostile protocol lists any number
@@ -99,7 +103,7 @@ def _facts(table: Table) -> health.Facts:
         log_bytes=_log_bytes(table),
         unknown_features=tuple(map(short, needs[:NAMED_FEATURES])),
         locking_out=tuple(map(short, locks_writers_out(protocol)[:NAMED_FEATURES])),
-        unread_values=_unread_values(table),
+        properties=faults_of(table),
         unknown_actions=_told(table, {ProblemCode.UNSUPPORTED.value}),
         broken_entries=_told(table, _BROKEN),
         stopping=_stopping(table),
@@ -111,12 +115,19 @@ def _facts(table: Table) -> health.Facts:
     )
 
 
-def _unread_values(table: Table) -> tuple[UnreadValue, ...]:
-    """The properties for which Delta fails in changes; none where one of them stops it from opening the table."""
+def faults_of(table: Table) -> PropertyFaults:
+    """What is wrong with the table's properties; nothing where one of them stops Delta from opening the table."""
     protocol, values = protocol_of(table.protocol), table.configuration
     if protocol is None or stopping_value(protocol, values) is not None:
-        return ()
-    return tuple(failing_values(values))
+        return NO_FAULTS
+    return property_faults(values, _tree(table) if STATS_COLUMNS in values else None, table.partition_columns)
+
+
+def _tree(table: Table) -> Struct | None:
+    try:
+        return None if table.schema is None else parse_schema(json.dumps(table.schema.struct))
+    except SchemaError:
+        return None
 
 
 def _stored_files(table: Table) -> health.StoredFiles | None:

@@ -11,7 +11,9 @@ from django.db import models
 from console.base.text.counted import counted
 from tables.deltalog.read.filenames import commit_version
 from tables.deltalog.rules.property_conflicts import MODE
-from tables.deltalog.rules.property_values import UNREAD, UnreadValue, named, remedy
+from tables.deltalog.rules.property_values import UNREAD, named, remedy
+from tables.rules.column_statistics import LIST_REMEDY, STATS_COLUMNS
+from tables.rules.property_faults import NO_FAULTS, PropertyFaults
 from tables.rules.shares import percent
 
 SMALL_FILE_BYTES = 32 * 2**20
@@ -134,7 +136,7 @@ class Facts:
     log_bytes: int | None = None
     unknown_features: tuple[str, ...] = ()
     locking_out: tuple[str, ...] = ()  # what of the protocol Delta can't write by
-    unread_values: tuple[UnreadValue, ...] = ()  # properties, each with its value, for which Delta fails in changes
+    properties: PropertyFaults = NO_FAULTS
     unknown_actions: tuple[str, ...] = ()
     broken_entries: tuple[str, ...] = ()
     stopping: tuple[tuple[str, str], ...] = ()  # files that Spark can't do without, each with what is wrong
@@ -304,12 +306,21 @@ def _locks_out(facts: Facts) -> Iterator[HealthFinding]:
     )
 
 
-def _unread(facts: Facts) -> Iterator[HealthFinding]:
-    if not facts.unread_values:
-        return
-    values = facts.unread_values
-    text = f"Spark with Delta 4.4 fails to change this table: {UNREAD}{named(values)}."
-    yield HealthFinding(HealthCode.UNREADABLE_PROPERTIES, Severity.WARNING, str(values[0]), None, text, remedy(values))
+def _properties(facts: Facts) -> Iterator[HealthFinding]:
+    faults = facts.properties
+    if failing := faults.failing:
+        text = f"Spark with Delta 4.4 fails to change this table: {UNREAD}{named(failing)}."
+        yield HealthFinding(
+            HealthCode.UNREADABLE_PROPERTIES, Severity.WARNING, str(failing[0]), None, text, remedy(failing)
+        )
+    if quiet := faults.quiet:
+        text = f"Spark with Delta 4.4 writes no checkpoint of this table: {UNREAD}{named(quiet)}."
+        yield HealthFinding(
+            HealthCode.UNREADABLE_PROPERTIES, Severity.WARNING, str(quiet[0]), None, text, remedy(quiet)
+        )
+    if faults.listed:
+        text = f"Spark with Delta 4.4 refuses to change this table’s schema and properties: {STATS_COLUMNS} doesn’t fit it. {faults.listed}"
+        yield HealthFinding(HealthCode.UNREADABLE_PROPERTIES, Severity.WARNING, STATS_COLUMNS, None, text, LIST_REMEDY)
 
 
 def _actions(facts: Facts) -> Iterator[HealthFinding]:
@@ -466,7 +477,7 @@ _RULES = (
     _long_log,
     _features,
     _locks_out,
-    _unread,
+    _properties,
     _actions,
     _corrupt,
     _stopping,

@@ -16,6 +16,7 @@ from jobs.targets.subject import Subject
 from jobs.web.commands.drop_feature.pages import DropFeatureForm
 from jobs.web.commands.set_properties.forms import PropertiesForm
 from tables.deltalog.read.actions import Protocol
+from tables.deltalog.rules.schema import Struct
 from tests.journeys.samples_accounts import LONG_PATH, NOW
 from tests.journeys.samples_tables import TABLE
 
@@ -29,9 +30,10 @@ def subject(protocol: Protocol, configuration: dict[str, str]) -> Subject:
     return cast(
         "Subject",
         SimpleNamespace(
-            table=TABLE, version=64, configuration=configuration, shape_sha256="5" * 64, metadata=SimpleNamespace(id="1"),
+            table=TABLE, version=64, configuration=configuration, shape_sha256="5" * 64,
+            metadata=SimpleNamespace(id="1", partition_columns=()),
             snapshot=SimpleNamespace(protocol=protocol, num_files=1_204, set_transactions={}),
-            struct=SimpleNamespace(columns=[]), change_feed=False, other_formats=(),
+            struct=Struct(()), change_feed=False, other_formats=(),
         ),
     )  # fmt: skip
 

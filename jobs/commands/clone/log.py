@@ -77,7 +77,7 @@ def _values(subject: Subject, command: Clone, snapshot: Snapshot, until: datetim
     struct = struct_at(snapshot.version, metadata)
     refuse_unopenable_version(snapshot.version, protocol, metadata.configuration, struct)
     older = None if snapshot.version == subject.version else READ_REMEDY
-    refuse_metadata(struct, metadata.configuration, command.source, values_remedy=older)
+    refuse_metadata(struct, metadata.partition_columns, metadata.configuration, command.source, values_remedy=older)
     deep, size = command.depth == "deep", sum_of(files, "size") or 0
     return {
         "class": "ordinary",

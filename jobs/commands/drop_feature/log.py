@@ -29,6 +29,7 @@ from jobs.domain.states import State
 from jobs.models import Job
 from jobs.targets.definition import definition_sha256, protocol_of
 from jobs.targets.engines import readers_of
+from jobs.targets.metadata import refuse_metadata
 from jobs.targets.readers import CommitChange, still_to_read, with_readers
 from jobs.targets.subject import Subject
 from tables.deltalog.rules.property_types import CONSTRAINT_PREFIX, TYPES, features_asked
@@ -56,6 +57,7 @@ def from_log(subject: Subject, command: DropFeature) -> dict[str, Any]:
     """What the drop would do at the subject's version. Raises CommandRefused (`invalid`) with Delta's own condition."""
     protocol = protocol_of(subject)
     _refuse(subject, command)
+    refuse_metadata(subject.struct, subject.metadata.partition_columns, subject.configuration, subject.table.path)
     later = protocol_after(protocol, command)
     ready = ready_at(subject, command)
     needed_by = still_to_read(subject, subject.version) if command.truncate_history else []

@@ -17,7 +17,7 @@ from jobs.domain.errors import ANOTHER_TABLE, CommandRefused
 from jobs.domain.measures import Restorable
 from jobs.models import Job
 from jobs.targets.access import table_to_change
-from jobs.targets.problems import problem_of_refused
+from jobs.targets.problems import problem_of_rewrite
 from jobs.targets.readers import CommitChange, with_readers
 from jobs.targets.restored_streams import with_streams
 from jobs.targets.subject import Subject
@@ -98,7 +98,7 @@ def _check_version(table: Table, version: int) -> None:
             raise Problem(400, "invalid", text, fields={"version": text})
         refuse_by_catalog(subject, version)
     except CommandRefused as refused:
-        raise problem_of_refused(refused) from None
+        raise problem_of_rewrite(refused) from None
 
 
 def _by_log(job: Job, subject: Subject) -> Drift:

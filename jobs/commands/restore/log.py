@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -51,7 +51,7 @@ def from_log(subject: Subject, version: int) -> dict[str, Any]:
         if version != subject.version and target.metadata is not None:
             struct, configuration = struct_at(version, target.metadata), target.metadata.configuration
             refuse_unopenable_version(version, target.protocol, configuration, struct)
-            _refuse(struct, configuration, subject.table.path)
+            _refuse(struct, target.metadata.partition_columns, configuration, subject.table.path)
         values = _compared(subject, target) | {"target_sha256": files_sha256(target.files())}
     commits = _commits_undone(subject, version)
     return values | {
@@ -85,12 +85,12 @@ def refuse_by_catalog(subject: Subject, version: int) -> None:
     if struct is not None and known.properties is not None:
         properties = {name: value for name, value in known.properties.items() if value is not None}
         refuse_unopenable_version(version, protocol_of(known.protocol), properties, struct)
-        _refuse(struct, properties, subject.table.path)
+        _refuse(struct, known.partition_columns or (), properties, subject.table.path)
 
 
-def _refuse(target: Struct, properties: Mapping[str, str], place: str) -> None:
+def _refuse(target: Struct, partitions: Sequence[str], properties: Mapping[str, str], place: str) -> None:
     """What Delta refuses of the older metadata, which a restore always commits anew."""
-    refuse_metadata(target, properties, place, NAMES_REMEDY, READ_REMEDY)
+    refuse_metadata(target, partitions, properties, place, NAMES_REMEDY, READ_REMEDY)
 
 
 def files_hash(subject: Subject, version: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from jobs.commands.stream_round.rules import Definition
 from jobs.domain.consequences import listed
@@ -11,6 +11,7 @@ from jobs.domain.errors import Refusal
 from jobs.streams.prediction.values import NTZ, UNSURE, Found, Path, StreamNote, TargetTable, uses
 from tables.deltalog.rules.iceberg_types import compat_version, incompatible_type
 from tables.deltalog.rules.schema import Column, Primitive, Struct, dotted, type_text, walk
+from tables.rules.column_statistics import LIST_REMEDY, STATS_COLUMNS, listed_fault
 
 _CHANGE_FEED_COLUMNS = ("_change_type", "_commit_version", "_commit_timestamp")
 
@@ -72,6 +73,14 @@ def incompatible(new: Struct, table: TargetTable) -> Found:
         )
         remedy = "Cast the column to another type, or leave it out with the step “select”."
         yield Refusal("DELTA_ICEBERG_COMPAT_VIOLATION.UNSUPPORTED_DATA_TYPE", text, type_text(kind), remedy)
+
+
+def statistics(struct: Struct, partitions: Sequence[str], table: TargetTable) -> Found:
+    """Columns to keep statistics of that don't fit the table: Delta refuses each commit that carries metadata."""
+    fault = listed_fault(struct, partitions, table.configuration.get(STATS_COLUMNS, ""))
+    if fault is not None:
+        text = f"{STATS_COLUMNS} doesn’t fit the table: {fault.text}"
+        yield Refusal(fault.condition or "invalid", text, STATS_COLUMNS, LIST_REMEDY)
 
 
 def feature(new: Struct, table: TargetTable) -> Found:

@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from tables.deltalog.read.actions import Protocol
+from tables.deltalog.rules.column_lists import listed_columns
 from tables.deltalog.rules.property_conflicts import MODE
 from tables.deltalog.rules.property_types import TYPES, ValueFault, ValueKind, check, is_on
 from tables.deltalog.rules.retention import DELETED_FILES, LOG, TRANSACTIONS, read_interval
@@ -22,6 +23,7 @@ POLICY, TIMES = "delta.checkpointPolicy", "delta.enableInCommitTimestamps"
 _PARQUET = "delta.parquet.format.version"
 _SEMANTIC = re.compile(r"\d+\.\d+\.\d+[^-+]*(-[^+]*)?(\+.*)?")
 _INTERVAL = "delta.checkpointInterval"  # by which Delta divides
+_RANDOM, _PREFIX = "delta.randomizeFilePrefixes", "delta.randomPrefixLength"  # the second is read with the first alone
 _MOST_NAMED = 5  # values in one sentence
 _LONGEST = 60  # characters of a value that a sentence holds
 _WHOLE = re.compile(r"[+-]?\d{1,1000}")
@@ -41,13 +43,15 @@ _ON_CHANGES = _IN_METADATA | {
     "delta.autoOptimize.optimizeWrite",
     _INTERVAL,
     "delta.checkpoint.writeStatsAsJson",
+    "delta.dataSkippingStatsColumns",
     "delta.dataSkippingNumIndexedCols",
     "delta.dataSkippingStringPrefixLength",
     "delta.isolationLevel",
-    "delta.randomizeFilePrefixes",
+    _RANDOM,
     "delta.writePartitionColumnsToParquet",
     _PARQUET,
 }
+_ON_CHECKPOINTS = frozenset({"delta.checkpoint.writeStatsAsStruct"})
 _LOCKED = frozenset(f"delta.enableIcebergCompatV{number}" for number in (1, 2, 3))
 
 
@@ -86,7 +90,13 @@ def stopping_value(protocol: Protocol, configuration: Mapping[str, str]) -> Unre
 
 def failing_values(configuration: Mapping[str, str]) -> list[UnreadValue]:
     """The values, by name, for which Delta fails in changes of a table that it opens; of some, after the commit."""
-    return _unread(_ON_CHANGES, configuration)
+    is_random = is_on(_RANDOM, configuration.get(_RANDOM))
+    return _unread(_ON_CHANGES | {_PREFIX} if is_random else _ON_CHANGES, configuration)
+
+
+def quiet_values(configuration: Mapping[str, str]) -> list[UnreadValue]:
+    """The values, by name, for which Delta writes no checkpoint any more: it only notes a warning, and the change has succeeded."""
+    return _unread(_ON_CHECKPOINTS, configuration)
 
 
 def locked_values(before: Mapping[str, str], after: Mapping[str, str]) -> list[UnreadValue]:
@@ -132,6 +142,8 @@ def _fault(name: str, kind: ValueKind, value: str) -> ValueFault:
     in_words = kind in (ValueKind.INTERVAL, ValueKind.CHOICE, ValueKind.VERSION) and name not in _VERSIONS
     if in_words and (fault := check(name, text)) is not None:
         return fault
+    if kind is ValueKind.COLUMNS:
+        return ValueFault("None.get")
     is_zero = name == _INTERVAL and _WHOLE.fullmatch(value) is not None and int(value) == 0
     return ValueFault("/ by zero" if is_zero else f'For input string: "{text}"')
 
@@ -141,12 +153,16 @@ def _is_read(name: str, kind: ValueKind, value: str) -> bool:
         return value.lower() in ("true", "false")
     if kind is ValueKind.INTEGER or name in _VERSIONS:
         number = int(value) if _WHOLE.fullmatch(value) else None
-        return number is not None and -(1 << 31) <= number < 1 << 31 and (number != 0 or name != _INTERVAL)
+        if number is None or not -(1 << 31) <= number < 1 << 31:
+            return False
+        return number > 0 if name == _PREFIX else number != 0 or name != _INTERVAL
     if kind is ValueKind.INTERVAL:
         read = read_interval(value)
         return read is not None and not (read.months and name in _LENGTHS)
     if name == _PARQUET:
         return _SEMANTIC.fullmatch(value) is not None
+    if kind is ValueKind.COLUMNS:
+        return listed_columns(value) is not None
     if name in _CHOICES:
         return value.lower() in _CHOICES[name]
     return name != POLICY or value in TYPES[POLICY].choices

@@ -10,8 +10,9 @@ from django.urls import reverse
 
 from console.templatetags.levee import size
 from tables import ports
-from tables.deltalog.rules.property_values import failing_values, locked_values
+from tables.deltalog.rules.property_values import locked_values
 from tables.models import Table
+from tables.record.table_fields import faults_of
 from tables.rules import health
 from tables.web.api.serializers import health_json
 from tables.web.table.acts import TableAct
@@ -79,9 +80,7 @@ def _mend(table: Table, finding: Mapping[str, Any], acts: Mapping[str, TableAct]
 def _given(table: Table, what: str) -> list[tuple[str, str]] | None:
     """What the command's form is filled in with, as its address has it; None where it can't mend the finding of this table."""
     if what == ports.UNSET:
-        values = table.configuration
-        unset = [("unset", unread.name) for unread in failing_values(values)]
-        return None if locked_values(values, {}) else unset
+        return None if locked_values(table.configuration, {}) else [("unset", name) for name in faults_of(table).names]
     predicate = (table.layout or {}).get(what)
     return [("predicate", predicate)] if predicate else []
 

@@ -26,13 +26,14 @@ BAD = {
     ValueKind.INTERVAL: ["soon", "1 month", "-1 days"],
     ValueKind.CHOICE: ["odd"],
     ValueKind.VERSION: ["x"],
+    ValueKind.COLUMNS: ["id,", "id p"],
     ValueKind.FORMATS: ["xyz"],
 }
 FIRST = "delta.deletedFileRetentionDuration"  # it stops Delta by any protocol
 CASES = [(name, value) for name, known in TYPES.items() for value in BAD.get(known.kind, ())]
 # Where Delta fails over what its parser has read.
 SPARED = {"delta.deletedFileRetentionDuration", "delta.setTransactionRetentionDuration", "delta.checkpointInterval",
-          "delta.parquet.format.version"}  # fmt: skip
+          "delta.parquet.format.version", "delta.dataSkippingStatsColumns", "delta.randomPrefixLength"}  # fmt: skip
 TEXTS = ["true", "TRUE", "yes", "", " 1", "1", "0", "-9", "+5", "\u0663", "1.5", "9999999999", "1 month", "-1 days", "soon",
          "NAME", "odd", "v2", "V2", "classic", "snapshotisolation", "Serializable", "{}"]  # fmt: skip
 LISTING = {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": []}
@@ -132,6 +133,15 @@ def test_of_iceberg_s_rules_a_restore_mends_such_a_value_and_no_change_of_proper
     assert condition_of(spark, path, f"ALTER TABLE {{t}} SET TBLPROPERTIES ('{name}' = 'false')") is not None
     assert len(commits(path)) == 2
     assert condition_of(spark, path, "RESTORE TABLE {t} TO VERSION AS OF 0") is None
+
+
+@pytest.mark.parametrize("value", ["odd", "0", "1"])
+def test_the_length_of_a_prefix_is_read_where_prefixes_are_random(
+    spark: SparkSession, made: Path, tmp_path: Path, value: str
+) -> None:
+    properties = {"delta.randomizeFilePrefixes": "true", "delta.randomPrefixLength": value}
+    fails = condition_of(spark, copied(made, tmp_path / "t", properties), DELETE) is not None
+    assert fails == bool(failing_values(properties))
 
 
 def test_what_no_commit_may_carry_is_refused_in_a_clone_and_in_a_restore_to_it(

@@ -63,7 +63,8 @@ def test_a_change_that_leaves_them_is_refused_at_its_request(sales: Table, comma
 @pytest.mark.parametrize(
     ("given", "status"),
     [
-        ({"set": {INTERVAL: "10"}, "unset": ["delta.appendOnly"]}, 201),
+        ({"set": {}, "unset": ["delta.appendOnly", INTERVAL]}, 201),
+        ({"set": {INTERVAL: "10"}, "unset": ["delta.appendOnly"]}, 422),
         ({"set": {"delta.appendOnly": "false", INTERVAL: "20"}, "unset": []}, 201),
         ({"set": {INTERVAL: "10"}, "unset": []}, 422),
     ],
@@ -138,7 +139,7 @@ def test_what_a_change_of_properties_can_not_mend_a_restore_does(sales: Table) -
 
 
 def test_a_change_that_mends_them_waits_unmoved(sales: Table) -> None:
-    mended = asked(sales, "set_properties", set={INTERVAL: "10"}, unset=["delta.appendOnly"]).json()
+    mended = asked(sales, "set_properties", set={INTERVAL: "10", "delta.appendOnly": "false"}, unset=[]).json()
     job = Job.objects.get(pk=mended["id"])
     look = handling_of(job.command).look(job)
     assert look is not None
@@ -191,3 +192,55 @@ def test_of_an_older_version_the_remedy_is_another_version(sales: Table) -> None
     ):
         assert (answer.status_code, answer.json()["code"]) == (422, "unreadable_property"), answer.json()
         assert "Choose a version without this value" in answer.json()["detail"]
+
+
+LISTED = "delta.dataSkippingStatsColumns"
+COLUMNS = [
+    ("nope", "DELTA_COLUMN_NOT_FOUND_IN_SCHEMA"),
+    ("id, P", "DELTA_COLUMN_DATA_SKIPPING_NOT_SUPPORTED_PARTITIONED_COLUMN"),
+    ("id, `id`", "DELTA_DUPLICATE_DATA_SKIPPING_COLUMNS"),
+]
+
+
+@pytest.mark.parametrize(("columns", "condition"), COLUMNS)
+def test_columns_that_delta_keeps_no_statistics_of_refuse_what_commits_metadata(
+    sales: Table, columns: str, condition: str
+) -> None:
+    head = small_delta.head(Path(sales.path))
+    table = with_values(sales, {LISTED: columns})
+    for answer in (
+        asked(table, "alter_schema", changes=[{"add": {"path": "more", "type": "string"}}]),
+        asked(table, "set_properties", set={"team": "me"}, unset=[]),
+        asked(table, "set_properties", set={"team": "me"}, unset=[LISTED]),
+        asked(table, "clone", target=f"{table.root.uri}/copy", kind="shallow"),
+    ):
+        assert (answer.status_code, answer.json()["code"]) == (400, "invalid"), answer.json()
+        assert answer.json()["engine"]["condition"] == condition
+        assert LISTED in answer.json()["detail"]
+    assert asked(table, "delete", predicate="id = 1").status_code == 201
+    assert asked(table, "restore", version=head - 1, rehearse=True).json()["code"] == "rehearsal"
+    Job.objects.all().delete()
+    assert asked(table, "set_properties", set={}, unset=[LISTED]).status_code == 201
+    assert (Job.objects.get().preview or {})["opposite"] == "", "to set it again would be refused"
+
+
+def test_they_are_a_finding_that_leads_to_the_page_of_properties(sales: Table) -> None:
+    table = with_values(sales, {LISTED: "nope", "delta.checkpoint.writeStatsAsStruct": "odd"})
+    assert table.health_codes == ["unreadable_properties"]
+    overview = html.unescape(browser(person_with("operator")).get(f"/tables/{table.pk}/").content.decode())
+    assert "Couldn't find column nope" in overview
+    assert "writes no checkpoint of this table" in overview
+    assert f"/tables/{table.pk}/properties/?unset=delta.checkpoint.writeStatsAsStruct&unset={LISTED}" in overview
+    assert with_values(table, {LISTED: "id"}).health_codes == []
+
+
+def test_a_change_that_adds_the_column_that_is_listed_is_taken(sales: Table) -> None:
+    table = with_values(sales, {LISTED: "id, more"})
+    assert asked(table, "alter_schema", changes=[{"add": {"path": "more", "type": "string"}}]).status_code == 201
+
+
+def test_no_restore_goes_back_to_a_version_with_such_a_list(sales: Table) -> None:
+    version = small_delta.head(Path(with_values(sales, {LISTED: "nope"}).path))
+    answer = asked(with_values(sales, {}), "restore", version=version)
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalid"), answer.json()
+    assert "Choose a version without this value" in answer.json()["detail"]

@@ -14,10 +14,11 @@ from console.accounts.models import Person
 from console.accounts.roles import Role
 from console.audit.actor import Actor
 from tables.catalog.adding import additions
+from tables.deltalog.rules.column_lists import column_list
 from tables.deltalog.rules.schema import Struct, parse_schema
 from tables.history import schemas
 from tables.models import Root, Schema
-from tables.rules.column_statistics import Retained, column_list, retained
+from tables.rules.column_statistics import Retained, retained
 from tests.tables.web.table.test_pages import page
 
 Write = Callable[..., Path]

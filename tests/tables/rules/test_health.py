@@ -10,8 +10,10 @@ from tables.deltalog.rules.property_types import ValueFault
 from tables.deltalog.rules.property_values import UnreadValue
 from tables.rules import health
 from tables.rules.health import Facts, HealthCode, Severity, StoredFiles, findings, missing, old_files, stale
+from tables.rules.property_faults import PropertyFaults
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
+UNREAD = UnreadValue("delta.appendOnly", "yes", ValueFault('For input string: "yes"'))
 
 
 def codes(**facts: object) -> list[str]:
@@ -91,7 +93,7 @@ def test_every_finding_says_what_to_do() -> None:
         log_bytes=2**40,
         unknown_features=("x",),
         locking_out=("the feature y",),
-        unread_values=(UnreadValue("delta.appendOnly", "yes", ValueFault('For input string: "yes"')),),
+        properties=PropertyFaults((UNREAD,), (UNREAD,), "Couldn't find column x in the table's schema."),
         unknown_actions=("a",),
         broken_entries=("a", "b"),
         stopping=(("a.crc", "its schema differs"), ("b.checkpoint.parquet", "it is damaged")),

@@ -29,12 +29,12 @@ from jobs.domain.delta.column_names import is_invalid
 from jobs.domain.delta.data_types import DataType, WrongType, can_widen, features_of, parse_type, type_text
 from jobs.domain.delta.protocols import protocol_with
 from jobs.domain.errors import CommandRefused, Refusal
+from tables.deltalog.rules.column_lists import listed_columns
 from tables.deltalog.rules.schema import GENERATED, HIGHEST_ID, IDENTITY, highest_id
-from tables.rules.column_statistics import column_list
+from tables.rules.column_statistics import STATS_COLUMNS
 
 RESERVED = frozenset({"_change_type", "_commit_version", "_commit_timestamp"})
 WIDENING = "delta.enableTypeWidening"
-STATS_COLUMNS = "delta.dataSkippingStatsColumns"
 TYPE_CHANGES = "delta.typeChanges"
 BY_HAND = frozenset({"timestampNtz"})  # Delta switches it on for a new column only if it was asked for
 ADVICE = "Please enable Column Mapping on your Delta table with mapping mode 'name'. Column mapping requires at least protocol (2, 5)."
@@ -219,9 +219,17 @@ def _follow(state: MetadataState, old: tuple[str, ...], new: tuple[str, ...]) ->
         state.partitions = [new[0] if name == old[0] else name for name in state.partitions]
     if state.clustering is not None:
         state.clustering = [_moved(path, old, new) for path in state.clustering]
-    if listed := state.configuration.get(STATS_COLUMNS):
-        moved = [_moved(path, old, new) for path in column_list(listed)]
-        state.configuration[STATS_COLUMNS] = ",".join(written_name(path) for path in moved)
+    if listed := listed_columns(state.configuration.get(STATS_COLUMNS, "")):
+        _list_anew(state, [_spelled(path, old, new) for path in listed])
+
+
+def _list_anew(state: MetadataState, paths: Sequence[tuple[str, ...]]) -> None:
+    state.configuration[STATS_COLUMNS] = ",".join(map(written_name, paths))
+
+
+def _spelled(path: tuple[str, ...], old: tuple[str, ...], new: tuple[str, ...]) -> tuple[str, ...]:
+    """In that list a column is one that is spelled as in the schema (`StatisticsCollection.renameDeltaStatsColumn`)."""
+    return (*new, *path[len(old) :]) if path[: len(old)] == old else path
 
 
 def _moved(path: tuple[str, ...], old: tuple[str, ...], new: tuple[str, ...]) -> tuple[str, ...]:
@@ -251,9 +259,8 @@ def drop(state: MetadataState, value: Mapping[str, Any]) -> dict[str, Any]:
         raise refused("DELTA_DROP_COLUMN_ON_SINGLE_FIELD_SCHEMA", "0AKDC", text, place=spot.name)
     refuse_dependents(state, spot.path, spot.name)
     siblings.remove(spot.owner)
-    if listed := state.configuration.get(STATS_COLUMNS):
-        left = [path for path in column_list(listed) if lower(path[: len(spot.path)]) != lower(spot.path)]
-        state.configuration[STATS_COLUMNS] = ",".join(written_name(path) for path in left)
+    if listed := listed_columns(state.configuration.get(STATS_COLUMNS, "")):
+        _list_anew(state, [path for path in listed if path[: len(spot.path)] != tuple(spot.path)])
     return {"path": spot.name}
 
 

@@ -90,7 +90,7 @@ def _applied(state: MetadataState, change: Change, number: int, count: int) -> d
     kind, value = opened(change)
     try:
         made = {kind: _APPLY[kind](state, value)}
-        refuse_metadata(parse_schema(state.schema_json), state.configuration)
+        refuse_metadata(parse_schema(state.schema_json), state.partitions, state.configuration)
         return made
     except CommandRefused as refused:
         if count == 1:

@@ -28,7 +28,7 @@ from jobs.targets.readers import CommitChange, with_readers
 from jobs.targets.subject import Subject
 from tables.deltalog.rules.other_formats import other_formats
 from tables.deltalog.rules.property_types import FEATURE_PREFIX, canonical, features_asked
-from tables.deltalog.rules.property_values import failing_values
+from tables.rules.property_faults import property_faults
 
 NOTHING = "Every property already has the value that you ask for, so there is nothing to commit."
 # What a property asks for, and the other form of it that does as well where the table has it.
@@ -61,7 +61,8 @@ def from_log(subject: Subject, command: SetProperties) -> dict[str, Any]:
     touched = [*(name for name in command.set if not is_protocol(name)), *command.unset]
     old, new = ({name: values.get(name) for name in touched} for values in (before, after))
     shown_old, shown_new = masked_properties(old), masked_properties(new)
-    takes_back = shown_old == old and not failing_values({name: before[name] for name in touched if name in before})
+    had = {name: before[name] for name in touched if name in before}
+    takes_back = shown_old == old and not property_faults(had, subject.struct, subject.metadata.partition_columns).names
     losses = list(losses_of(subject, before, after))
     lasting = [*final_of(old, new), *(loss.text for loss in losses)]
     return {

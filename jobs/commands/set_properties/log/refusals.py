@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Mapping
 
 from console.base.text.masking import masked_properties
 from jobs.commands.set_properties.rules import CHANGE_FEED, SetProperties
 from jobs.domain.delta.protocols import FEATURES_READER, FEATURES_WRITER, feature_of
 from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
-from jobs.domain.predicates.schema import Unresolved, resolve
 from jobs.targets.definition import protocol_of
-from jobs.targets.metadata import refuse_metadata, refuse_values
+from jobs.targets.metadata import refuse_listed, refuse_metadata, refuse_values
 from jobs.targets.subject import Subject
+from tables.deltalog.rules.column_lists import is_plain
 from tables.deltalog.rules.property_conflicts import conflicts
 from tables.deltalog.rules.property_types import (
     CONSTRAINT_PREFIX,
@@ -24,16 +22,18 @@ from tables.deltalog.rules.property_types import (
     ValueKind,
     check,
 )
-from tables.deltalog.rules.property_values import LOCKED, failing_values, locked_values, retention_values
+from tables.deltalog.rules.property_values import (
+    LOCKED,
+    failing_values,
+    locked_values,
+    retention_values,
+    uncommitted_values,
+)
 from tables.deltalog.rules.retention import DELETED_FILES
-from tables.deltalog.rules.schema import Array, Map, Primitive, type_text
-from tables.rules.column_statistics import column_list
+from tables.rules.column_statistics import STATS_COLUMNS, listed_fault
 
 READER, WRITER = "delta.minReaderVersion", "delta.minWriterVersion"
-COLUMNS = "delta.dataSkippingStatsColumns"
-_NAME = r"\s*(?:`(?:[^`]|``)+`|\w+)\s*"
-_NAMES = re.compile(rf"{_NAME}(?:[.,]{_NAME})*")
-_UNBOUNDED = (Primitive("boolean"), Primitive("binary"))  # a variant has bounds if a setting of the writer's says so
+ALONE = "Delta sets properties before it unsets others. Unset it first, in a change of its own."
 _QUOTE = "Put a name with other characters than letters, digits and _ in backquotes."
 FEED_COLUMNS = ("_change_type", "_commit_version", "_commit_timestamp")
 # Delta lets the catalog or another command decide these; by path they would only look as if they had changed something.
@@ -84,7 +84,11 @@ def refuse(subject: Subject, command: SetProperties, after: Mapping[str, str]) -
     if DELETED_FILES in command.set:
         refuse_values(retention_values(after), subject.table.path)
     refuse_values(failing_values(after), subject.table.path)
-    refuse_metadata(subject.struct, after)
+    if command.set and command.unset:  # the first commit still has what the second one takes away
+        between = {**subject.configuration} | {name: value for name, value in after.items() if name in command.set}
+        refuse_values(uncommitted_values(between), subject.table.path, ALONE)
+        refuse_listed(subject.struct, subject.metadata.partition_columns, between, subject.table.path, ALONE)
+    refuse_metadata(subject.struct, subject.metadata.partition_columns, after)
     _refuse(_feed_fault(subject, after))
 
 
@@ -107,8 +111,8 @@ def _refuse_values(subject: Subject, command: SetProperties) -> None:
     for name in command.unset:
         _refuse(_unset_fault(subject, name), name)
     _refuse_reader_alone(subject, command)
-    if command.set.get(COLUMNS, "").strip():
-        _refuse(_columns_fault(subject, command.set[COLUMNS]), COLUMNS)
+    if command.set.get(STATS_COLUMNS, "").strip():
+        _refuse(_columns_fault(subject, command.set[STATS_COLUMNS]), STATS_COLUMNS)
 
 
 def _is_special(name: str) -> bool:
@@ -178,39 +182,10 @@ def _refuse_reader_alone(subject: Subject, command: SetProperties) -> None:
 
 
 def _columns_fault(subject: Subject, value: str) -> ValueFault | None:
-    """Columns that aren't there, or have no least and greatest values. Of a struct's fields Delta looks at no type."""
-    if _NAMES.fullmatch(value) is None:
-        return ValueFault(f"{COLUMNS} is a list of columns: {value} has names that can’t be read.", remedy=_QUOTE)
-    listed = column_list(value)
-    faults = (_column_fault(subject, path) for path in listed)
-    return next((fault for fault in faults if fault is not None), None) or _repeated(listed)
-
-
-def _column_fault(subject: Subject, path: tuple[str, ...]) -> ValueFault | None:
-    name, partitions = ".".join(path), subject.metadata.partition_columns
-    if name.lower() in {each.lower() for each in partitions}:
-        text = f"Data skipping is not supported for partition column '{name}'."
-        return ValueFault(text, "DELTA_COLUMN_DATA_SKIPPING_NOT_SUPPORTED_PARTITIONED_COLUMN", "0AKDC")
-    try:
-        resolve(subject.schema, path)
-    except Unresolved:
-        text = f"Couldn't find column {name} in the table's schema."
-        return ValueFault(text, "DELTA_COLUMN_NOT_FOUND_IN_SCHEMA", "42703")
-    column = subject.struct.column(path[0])
-    if len(path) > 1 or column is None or not (isinstance(column.type, Array | Map) or column.type in _UNBOUNDED):
-        return None
-    text = f"Data skipping is not supported for column '{name}' of type {type_text(column.type)}."
-    return ValueFault(text, "DELTA_COLUMN_DATA_SKIPPING_NOT_SUPPORTED_TYPE", "0AKDC")
-
-
-def _repeated(listed: Sequence[tuple[str, ...]]) -> ValueFault | None:
-    """A column that is listed twice, or beside a struct that it is a field of."""
-    lower = sorted(tuple(part.lower() for part in path) for path in listed)
-    twice = next((later for path, later in pairwise(lower) if later[: len(path)] == path), None)
-    if twice is None:
-        return None
-    text = f"Duplicated data skipping columns found: {'.'.join(twice)}."
-    return ValueFault(text, "DELTA_DUPLICATE_DATA_SKIPPING_COLUMNS", "42701")
+    """Names that can't be read, and what Delta refuses of the others."""
+    if not is_plain(value):
+        return ValueFault(f"{STATS_COLUMNS} is a list of columns: {value} has names that can’t be read.", remedy=_QUOTE)
+    return listed_fault(subject.struct, subject.metadata.partition_columns, value)
 
 
 def _feed_fault(subject: Subject, after: Mapping[str, str]) -> ValueFault | None:

@@ -324,7 +324,7 @@ def test_what_delta_refuses_is_refused_before_spark_with_its_condition(table, en
 
 
 MIXED = "id BIGINT, p INT, ok BOOLEAN, b BINARY, a ARRAY<INT>, st STRUCT<x: INT, y: STRUCT<z: BINARY>>, s STRING"
-TAKEN = ("", " ", "id", "s, `id`", "st.x , s", "`st`.`x`", "st", "st.y.z")
+TAKEN = ("", " ", "id", "s, `id`", "st.x , s", "`st`.`x`", "st", "st.y.z", "id,ID", "OK", "a.element")
 REFUSED = ("p", "P", "ok", "b", "a", "st.nope", "`id`,id", "st.x,s,st.x", "st,st.x", "id,", "`i`` d`")
 
 

@@ -568,3 +568,28 @@ def test_it_can_be_stored():
         "refusals": [{"code": "X", "message": "why", "place": "here", "remedy": "do", "engine": None}],
         "notes": [{"code": "n", "text": "text"}],
     }
+
+
+LISTED = {"delta.dataSkippingStatsColumns": "a, gone"}
+
+
+@pytest.mark.parametrize(
+    ("ddl", "table", "changes"),
+    [
+        ("a int, c int", target("a int", configuration=LISTED), {"options": MERGE}),
+        ("a int, c int", target("a int, b int", configuration=LISTED), {"mode": "complete", "options": OVERWRITE}),
+        ("a int", target("a int, i bigint", configuration=LISTED, i=IDENTITY), {}),
+    ],
+)
+def test_a_list_of_columns_that_does_not_fit_refuses_what_changes_the_schema(ddl, table, changes):
+    found = told(ddl, table, **changes)
+    assert "DELTA_COLUMN_NOT_FOUND_IN_SCHEMA" in [refusal.code for refusal in found.refusals]
+
+
+@pytest.mark.parametrize(
+    ("ddl", "listed", "options"),
+    [("a int", "a, gone", {}), ("a int, gone int", "a, gone", MERGE), ("a int, c int", "a b", MERGE)],
+)
+def test_it_refuses_no_batch_that_leaves_the_schema_or_makes_it_fit(ddl, listed, options):
+    table = target("a int", configuration={"delta.dataSkippingStatsColumns": listed})
+    assert refused(ddl, table, options=options) == []

@@ -9,6 +9,7 @@ from tables.deltalog.rules.property_types import TYPES
 from tables.deltalog.rules.property_values import (
     failing_values,
     locked_values,
+    quiet_values,
     retention_values,
     stopping_value,
     uncommitted_values,
@@ -52,6 +53,20 @@ def test_what_delta_reads_has_no_fault(name: str) -> None:
 @pytest.mark.parametrize("name", UNREAD)
 def test_what_delta_can_not_read_has_one_in_its_words(name: str) -> None:
     assert [value for value in UNREAD[name] if unreadable(name, value) is None] == []
+
+
+def test_a_value_without_which_delta_writes_no_checkpoint_fails_no_change() -> None:
+    values = {"delta.checkpoint.writeStatsAsStruct": "odd"}
+    assert [unread.name for unread in quiet_values(values)] == list(values)
+    assert failing_values(values) == []
+
+
+@pytest.mark.parametrize("value", ["odd", "0", "-1"])
+def test_the_length_of_a_prefix_is_read_where_prefixes_are_random(value: str) -> None:
+    length, random = "delta.randomPrefixLength", "delta.randomizeFilePrefixes"
+    assert [unread.name for unread in failing_values({length: value, random: "true"})] == [length]
+    assert failing_values({length: value, random: "false"}) == []
+    assert failing_values({length: "2", random: "true"}) == []
 
 
 def test_a_feature_s_property_stops_delta_where_the_protocol_lists_features() -> None:

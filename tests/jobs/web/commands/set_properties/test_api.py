@@ -53,7 +53,7 @@ def test_a_property_that_asks_for_no_feature_is_ordinary(sales):
         ({"set": {"delta.feature.clustering": "supported"}}, "DELTA_ALTER_TABLE_SET_CLUSTERING_TABLE_FEATURE_NOT_ALLOWED"),
         ({"set": {"delta.minReaderVersion": "3"}}, "DELTA_READ_FEATURE_PROTOCOL_REQUIRES_WRITE"),
         ({"set": {"delta.dataSkippingStatsColumns": "nope"}}, "DELTA_COLUMN_NOT_FOUND_IN_SCHEMA"),
-        ({"set": {"delta.dataSkippingStatsColumns": "id,ID"}}, "DELTA_DUPLICATE_DATA_SKIPPING_COLUMNS"),
+        ({"set": {"delta.dataSkippingStatsColumns": "id,id"}}, "DELTA_DUPLICATE_DATA_SKIPPING_COLUMNS"),
         ({"set": {"delta.dataSkippingStatsColumns": "`id` , id"}}, "DELTA_DUPLICATE_DATA_SKIPPING_COLUMNS"),
         ({"set": {"delta.dataSkippingStatsColumns": "id, `i d`"}}, "DELTA_COLUMN_NOT_FOUND_IN_SCHEMA"),
         ({"set": {"delta.dataSkippingStatsColumns": "P"}}, "DELTA_COLUMN_DATA_SKIPPING_NOT_SUPPORTED_PARTITIONED_COLUMN"),
