@@ -30,6 +30,7 @@ from jobs.engine.storage import DIRECTORY, FILE, LINK, MARKER, Reached, Storage,
 from tables.rules.table_formats import (
     MARKED,
     TableFormat,
+    above_partitions,
     format_of_file,
     marked_format,
     marks_hudi_partition,
@@ -217,22 +218,16 @@ def holds_table(storage: Storage, relative: str) -> bool:
         return False
 
 
-def is_part_of_acid(storage: Storage, name: str) -> bool:
-    """Whether the storage's own directory, of this name, is one of a transaction of Hive. Raises Denied."""
-    if not may_mark(name) or name in MARKED:
-        return False
-    try:
-        return any(marked_format(name, child) for child, _, _ in storage.entries(""))
-    except OSError:
-        return False
+def format_of(storage: Storage, name: str) -> TableFormat | None:
+    """The other format that the storage's own directory, of this name, is a table in or a part of, by its marks; None if none can be seen.
 
-
-def format_of(storage: Storage) -> TableFormat | None:
-    """The other format that the storage's own directory is a table in, by its marks; None if none can be seen. Raises Denied."""
-    for directory in MARKED:
+    Raises Denied.
+    """
+    own = [("", name)] if may_mark(name) and name not in MARKED else []  # a transaction of Hive
+    for directory, marked in [*own, *((each, each) for each in MARKED)]:
         try:
-            names = (name for name, _, _ in storage.entries(directory))
-            found = next((known for name in names if (known := marked_format(directory, name))), None)
+            names = (child for child, _, _ in storage.entries(directory))
+            found = next((known for child in names if (known := marked_format(marked, child))), None)
         except OSError:  # not there, a link, or not to be listed
             continue
         if found is not None:
@@ -385,11 +380,9 @@ def _marked_table(path: str) -> tuple[str, str] | None:
     """The code of the format and the directory below the walk's own that a visible file marks as a table in it."""
     directory, _, name = path.rpartition("/")
     if (own := format_of_file(name)) is not None:
-        while "=" in directory.rpartition("/")[2]:
-            directory = directory.rpartition("/")[0]
-        return own.code, directory or "."
+        return own.code, above_partitions(directory) or "."
     table, _, marked = directory.rpartition("/")
     found = marked_format(marked, name)
     if found is TableFormat.HIVE_ACID:
-        return found.code, table or "."
+        return found.code, above_partitions(table) or "."
     return (found.code, table) if table and found in (TableFormat.ICEBERG, TableFormat.PAIMON) else None

@@ -55,12 +55,14 @@ class OtherTable:
 class ResumePoint:
     """Where a scan that ended early goes on: at the directory `path`, or `beyond` it and all that lies below it.
 
-    `parquet` says of each directory on the way there, from the start on, whether it is one of parquet files.
+    `parquet` says of each directory on the way there, from the start on, whether it is one of parquet files; `told` is the last table in
+    another format that was told by what lies below it.
     """
 
     path: str
     beyond: bool
     parquet: tuple[bool, ...]
+    told: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +126,7 @@ class DirectoryWalk:
         self.unopened: dict[str, str] = {}  # directories in which what a file is can't be told
         self.crowded: list[str] = []
         self.others: list[OtherTable] = []
-        self.told_by_files = ""  # the last of them that is told by the names of its files
+        self.told_below = ""  # the last of them that is told by the names of its files, or by its partitions
         self.at = ""  # the directory that is looked at
         self.parquet: list[bool] = []  # of the directories on the way there
         self.visited = 0
@@ -133,6 +135,7 @@ class DirectoryWalk:
 
     def tables(self, start: str, skip: frozenset[str], place: ResumePoint | None = None) -> Iterator[FoundDirectory]:
         waiting = [(start, 0)]
+        self.told_below = place.told if place else ""
         while waiting:
             path, depth = waiting.pop()
             self.at = path
@@ -168,22 +171,25 @@ class DirectoryWalk:
             return None, None
         listing = self._listing(path)
         if (other := self._format_by(path, listing.marked)) is not None:
-            self.others.append(OtherTable(path, other))
+            if other is not TableFormat.HIVE_ACID or not self._is_of_the_last(path):
+                self.others.append(OtherTable(path, other))
             return None, None
         try:
             if listing.format is not None:
                 raise OtherFormat(listing.format)
             is_parquet = listing.parquet or self._partitions_hold_parquet(listing)
-        except OtherFormat as found:  # told by files alone: it marks no border, and tables may lie below
-            self._note_by_files(path, found.format)
+        except (
+            OtherFormat
+        ) as found:  # told by files alone, or by partitions: it marks no border, and tables may lie below
+            if not self._is_of_the_last(path):
+                self.others.append(OtherTable(path, found.format))
+                self.told_below = path
             return None, listing
         return (DirectoryKind.PARQUET if is_parquet else None), listing
 
-    def _note_by_files(self, path: str, table_format: TableFormat) -> None:
-        """Notes a table, but none for the partitions of the last one."""
-        if not (_is_partition(path) and path.startswith(f"{self.told_by_files}/")):
-            self.others.append(OtherTable(path, table_format))
-            self.told_by_files = path
+    def _is_of_the_last(self, path: str) -> bool:
+        """Whether a directory is a partition of the last table that was told by what lies below it."""
+        return bool(self.told_below) and _is_partition(path) and path.startswith(f"{self.told_below}/")
 
     def where(self) -> ResumePoint:
         """Where to go on after a stop: at the directory that was looked at, or beyond it where nothing else was done."""
@@ -191,7 +197,7 @@ class DirectoryWalk:
             self.crowded.append(self.at)
         else:
             self.entries = self.entries_before  # it is read again
-        return ResumePoint(self.at, not self.visited, tuple(self.parquet))
+        return ResumePoint(self.at, not self.visited, tuple(self.parquet), self.told_below)
 
     def kind(self, path: str) -> DirectoryKind | None:
         """What one directory is. Beyond its log, it is looked through until the first parquet file."""
@@ -211,7 +217,7 @@ class DirectoryWalk:
         """Each parquet file in a directory and in the partition directories below it; `most` entries of each one.
 
         A partition directory with a Delta log is a table of its own, and its files are that one's. Without sizes, that goes for
-        tables in other formats too. Raises OtherFormat where a file's own name says that it belongs to one.
+        tables in other formats too. Raises OtherFormat where a file's own name, or a partition, says that it belongs to one.
         """
         waiting = deque([start])
         while waiting:
@@ -238,7 +244,9 @@ class DirectoryWalk:
                 yield _file(entry, sized)
             elif has_no_extension(entry.name):
                 unnamed.append(_file(entry, sized))
-        if self._format_by(path, marked) is not None:
+        if (found := self._format_by(path, marked)) is not None:
+            if found is TableFormat.HIVE_ACID:  # a partition of one, whose own directory has no mark
+                raise OtherFormat(found)
             return []
         if not named:
             yield from self._by_first_bytes(path, unnamed, sized)

@@ -72,3 +72,10 @@ def format_of_file(name: str) -> TableFormat | None:
 def marks_hudi_partition(name: str) -> bool:
     """Whether a file of this name makes its directory a partition of a Hudi table."""
     return name.startswith(_HUDI_PARTITION)
+
+
+def above_partitions(directory: str) -> str:
+    """The directory of the table in whose partition (`p=1/q=2`) this one is; itself if it is none."""
+    while "=" in directory.rpartition("/")[2]:
+        directory = directory.rpartition("/")[0]
+    return directory

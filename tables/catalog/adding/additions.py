@@ -23,7 +23,7 @@ from tables.record import table_fields
 from tables.rules import discovery
 from tables.rules.discovery import DirectoryKind
 from tables.rules.locations import NOT_IN_PATHS, Location, LocationError, NoSuchDirectory, canonical, resolve
-from tables.rules.table_formats import TableFormat
+from tables.rules.table_formats import TableFormat, above_partitions, may_mark
 
 MAX_TICKED = 500
 
@@ -119,7 +119,7 @@ def kind_at(path: str) -> DirectoryKind:
     try:
         kind = discovery.kind_of(path)
     except discovery.OtherFormat as other:
-        raise _of_other_format(path, path, other.format) from None
+        raise _of_other_format(path, _whole(path, other.format), other.format) from None
     except discovery.Unclear as error:
         raise Problem(422, "unreadable", f"Levee can’t tell what {path} holds: {error}.") from None
     if kind is None:
@@ -150,7 +150,15 @@ def refuse_inside_other_format(location: Location[Root]) -> None:
         except discovery.Unclear as error:
             raise Problem(422, "unreadable", f"Levee can’t tell what {path} holds: {error}.") from None
         if other is not None:
-            raise _of_other_format(location.path, path, other)
+            raise _of_other_format(location.path, _whole(path, other), other)
+
+
+def _whole(path: str, other: TableFormat) -> str:
+    """The table that a directory of such a format is, or is a part of: of Hive’s, partitions and transactions are told one by one."""
+    if other is not TableFormat.HIVE_ACID:
+        return path
+    head, _, name = path.rpartition("/")
+    return above_partitions(head if may_mark(name) else path)
 
 
 def _of_other_format(path: str, table: str, other: TableFormat) -> Problem:

@@ -83,7 +83,7 @@ class Pass:
         place = stored["place"]
         return cls(
             began_at=datetime.fromisoformat(stored["began_at"]),
-            place=place and ResumePoint(place["path"], place["beyond"], tuple(place["parquet"])),
+            place=place and ResumePoint(place["path"], place["beyond"], tuple(place["parquet"]), place.get("told", "")),
             entries=stored["entries"],
             found=stored["found"],
             unreadable=tuple(stored["unreadable"]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from console.base.errors import Problem
 from tables.catalog.adding import additions
 from tables.catalog.roots import scans
 from tables.models import Finding, Root
+from tables.rules.directory_walk import WHOLE, DirectoryWalk, ResumePoint
 from tables.rules.discovery import DirectoryKind, OtherFormat, kind_of, measure, scan
 from tables.rules.table_formats import TableFormat, marked_format
 from tests.clients import Caller, browser
@@ -22,6 +24,7 @@ HUDI = ("t/.hoodie/hoodie.properties", "t/p=1/a.parquet", "t/p=1/b.parquet")
 ICEBERG = ("t/metadata/v1.metadata.json", "t/data/a.parquet")
 PAIMON = ("t/snapshot/snapshot-1", "t/schema/schema-0", "t/manifest/manifest-x", "t/p=1/bucket-0/data-x-0.parquet")
 ACID = ("t/base_0000005/000000_0", "t/delta_0000006_0000006_0000/000000_0")
+PARTITIONED_ACID = ("t/p=1/base_0000005/000000_0", "t/p=2/delta_0000006_0000006_0000/000000_0")
 DUCKLAKE = (f"t/p=1/ducklake-{UUID}.parquet", f"t/p=1/ducklake-{UUID}-delete.parquet", f"t/p=2/ducklake-{UUID}.parquet")
 
 
@@ -57,11 +60,21 @@ def test_a_scan_names_a_table_in_another_format_and_looks_for_nothing_in_it(
     assert seen(tmp_path) == ({"other": DirectoryKind.PARQUET}, {"t": format_})
 
 
-@pytest.mark.parametrize("names", [DUCKLAKE, (f"t/ducklake-{UUID}.parquet", "t/a.parquet")])
-def test_one_that_is_told_by_its_files_hides_no_table_below_it(tmp_path: Path, names: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    ("names", "format_"),
+    [
+        (DUCKLAKE, TableFormat.DUCKLAKE),
+        ((f"t/ducklake-{UUID}.parquet", "t/a.parquet"), TableFormat.DUCKLAKE),
+        (PARTITIONED_ACID, TableFormat.HIVE_ACID),
+        (("t/p=1/q=2/base_0000005/000000_0", "t/p=1/q=3/base_0000005/000000_0"), TableFormat.HIVE_ACID),
+    ],
+)
+def test_one_that_is_told_by_what_lies_below_hides_no_table(
+    tmp_path: Path, names: tuple[str, ...], format_: TableFormat
+) -> None:
     lay(tmp_path, *names, f"t/data/inner/{COMMIT}", f"t/zone=a/{COMMIT}", "other/x.parquet")
     tables = {"other": DirectoryKind.PARQUET, "t/data/inner": DirectoryKind.DELTA, "t/zone=a": DirectoryKind.DELTA}
-    assert seen(tmp_path) == (tables, {"t": TableFormat.DUCKLAKE})
+    assert seen(tmp_path) == (tables, {"t": format_})
 
 
 def test_loose_files_of_one_at_the_top_of_a_lake_hide_none_of_its_tables(tmp_path: Path) -> None:
@@ -95,6 +108,24 @@ def test_one_in_a_directory_named_like_a_partition_is_named_too(tmp_path: Path) 
     assert seen(tmp_path) == ({}, {"env=prod": TableFormat.HUDI})
 
 
+def test_a_directory_of_hive_named_like_a_partition_is_one_of_the_table_above(tmp_path: Path) -> None:
+    """Nothing tells `lake/env=prod` with a table of its own from a partition of `lake`."""
+    lay(tmp_path, *(name.replace("t/", "lake/env=prod/") for name in ACID))
+    assert seen(tmp_path) == ({}, {"lake": TableFormat.HIVE_ACID})
+    alone = scan(str(tmp_path / "lake/env=prod"))
+    assert [(item.path, item.format) for item in alone.others] == [(f"{tmp_path}/lake/env=prod", TableFormat.HIVE_ACID)]
+
+
+def test_a_scan_that_goes_on_inside_of_one_does_not_name_its_other_partitions(tmp_path: Path) -> None:
+    lay(tmp_path, *(f"t/p={n}/base_0000005/000000_0" for n in range(4)))
+    walk = DirectoryWalk(str(tmp_path), WHOLE, time.monotonic)
+    assert list(walk.tables(str(tmp_path), frozenset())) == []
+    assert [other.path for other in walk.others] == [f"{tmp_path}/t"]
+    later = DirectoryWalk(str(tmp_path), WHOLE, time.monotonic)
+    place = ResumePoint(f"{tmp_path}/t/p=2", False, (False, False), walk.where().told)
+    assert (list(later.tables(str(tmp_path), frozenset(), place)), later.others) == ([], [])
+
+
 def test_one_beside_partitions_lends_them_no_files(tmp_path: Path) -> None:
     lay(tmp_path, "t/p=1/.hoodie/hoodie.properties", "t/p=1/a.parquet", "t/p=2/x.txt")
     assert seen(tmp_path) == ({}, {"t/p=1": TableFormat.HUDI})
@@ -123,7 +154,8 @@ def test_a_format_is_told_by_directory_and_name(directory: str, name: str, forma
 
 
 @pytest.mark.parametrize(
-    ("names", "what"), [(HUDI, "Hudi"), (ICEBERG, "Iceberg"), (PAIMON, "Paimon"), (DUCKLAKE, "DuckLake")]
+    ("names", "what"),
+    [(HUDI, "Hudi"), (ICEBERG, "Iceberg"), (PAIMON, "Paimon"), (DUCKLAKE, "DuckLake"), (PARTITIONED_ACID, "Hive ACID")],
 )
 def test_its_files_are_neither_counted_nor_taken_for_a_table(tmp_path: Path, names: tuple[str, ...], what: str) -> None:
     path = str(lay(tmp_path, *names) / "t")
@@ -144,6 +176,9 @@ def test_its_files_are_neither_counted_nor_taken_for_a_table(tmp_path: Path, nam
         (PAIMON, "t/p=1/bucket-0", "paimon_table"),
         (ACID, "t", "hive_acid_table"),
         (ACID, "t/base_0000005", "hive_acid_table"),
+        (PARTITIONED_ACID, "t", "hive_acid_table"),
+        (PARTITIONED_ACID, "t/p=1", "hive_acid_table"),
+        (PARTITIONED_ACID, "t/p=1/base_0000005", "hive_acid_table"),
         (DUCKLAKE, "t", "ducklake_table"),
     ],
 )
@@ -154,7 +189,7 @@ def test_it_is_not_added_by_its_path_or_a_path_in_it(
     with pytest.raises(Problem) as caught:
         additions.add_table(admin, str(lake / place))
     assert (caught.value.status, caught.value.code) == (422, code)
-    assert f"{lake}/t" in caught.value.detail
+    assert caught.value.extra["table_path"] == f"{lake}/t"
     assert "write the rows to a Delta table" in caught.value.detail
 
 

@@ -31,8 +31,8 @@ from jobs.domain.results import Inspection, Note, PartitionProposal
 from jobs.engine import storage
 from jobs.engine.directory import Directory, keeping
 from jobs.engine.survey import is_table, survey
-from jobs.engine.walk import DELTA_LOG, WalkFindings, format_of, holds_table, is_part_of_acid
-from tables.rules.table_formats import TableFormat
+from jobs.engine.walk import DELTA_LOG, WalkFindings, format_of, holds_table
+from tables.rules.table_formats import TableFormat, above_partitions
 
 VISIBLE = (TableFormat.ICEBERG, TableFormat.PAIMON)  # whose metadata lies in directories that aren't hidden
 OTHER_FORMATS = frozenset(each.code for each in TableFormat)
@@ -93,14 +93,13 @@ def table_refusals(path: str) -> list[Refusal]:
         try:
             place = storage.opened(above)
             inside = above != path and holds_table(place, DELTA_LOG)
-            other = None if inside else format_of(place)
             head, _, name = above.rpartition("/")
-            if not inside and is_part_of_acid(place, name):
-                return [format_refusal(path, head, TableFormat.HIVE_ACID)]
+            other = None if inside else format_of(place, name)
         except storage.Denied:  # a key may be good for a part of its bucket alone, and Levee's roots lie in that part
             return []
         if other is not None:
-            return [format_refusal(path, above, other)]
+            top = above_partitions(head) if other is TableFormat.HIVE_ACID else above  # it is a part of that table
+            return [format_refusal(path, top, other)]
         if inside:
             return [
                 Refusal(

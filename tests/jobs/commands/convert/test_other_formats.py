@@ -9,7 +9,7 @@ import pytest
 from jobs.commands.convert.spark.inspect import directory_refusals, table_refusals
 from jobs.engine.walk import WalkOrder, WorkShare, scan
 from tests.tables.rules.test_discovery import lay
-from tests.tables.rules.test_other_formats import ACID, DUCKLAKE, HUDI, ICEBERG, PAIMON
+from tests.tables.rules.test_other_formats import ACID, DUCKLAKE, HUDI, ICEBERG, PAIMON, PARTITIONED_ACID
 
 
 def codes(path: Path) -> list[str]:
@@ -32,6 +32,7 @@ def nested(path: Path) -> list[tuple[str, str | None]]:
         (PAIMON, "t", "paimon_table"),
         (PAIMON, "t/p=1/bucket-0", "paimon_table"),
         (ACID, "t/base_0000005", "hive_acid_table"),
+        (PARTITIONED_ACID, "t/p=1/base_0000005", "hive_acid_table"),
     ],
 )
 def test_it_is_refused_by_name_with_the_way_out(tmp_path: Path, names: tuple[str, ...], place: str, code: str) -> None:
@@ -61,6 +62,8 @@ def test_a_delta_table_above_is_named_before_its_iceberg_metadata(tmp_path: Path
         (PAIMON, [("paimon_table", "t")]),
         (ACID, [("hive_acid_table", "t")]),
         ([name.removeprefix("t/") for name in ACID], [("hive_acid_table", ".")]),
+        (PARTITIONED_ACID, [("hive_acid_table", "t")]),
+        ([name.removeprefix("t/") for name in PARTITIONED_ACID], [("hive_acid_table", ".")]),
         (DUCKLAKE, [("ducklake_table", "t")]),
         ([name.removeprefix("t/") for name in DUCKLAKE], [("ducklake_table", ".")]),
         ([name.replace("t/", "env=prod/t/") for name in DUCKLAKE], [("ducklake_table", "env=prod/t")]),
