@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from django.utils import timezone
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from console.accounts.models import Person
 from tables.models import Commit, Table
@@ -60,18 +60,64 @@ def test_a_form_is_as_it_was_left(server: str, page: Page, table: Table, faults:
     assert faults == []
 
 
-def test_a_condition_comes_back_whole_or_not_at_all(server: str, page: Page, table: Table, faults: list[str]) -> None:
-    """The page answers it with other fields while it is typed: a part of it would delete other rows."""
+def typed(page: Page, field: Locator, text: str) -> None:
+    """Types it, and waits for what the page answers."""
+    with page.expect_response("**/delete/preview/"):
+        field.fill(text)
+    expect(page.locator("[aria-busy]")).to_have_count(0)
+
+
+def away_and_back(server: str, page: Page) -> None:
+    page.goto(f"{server}/help/")
+    page.go_back()
+
+
+@pytest.mark.parametrize("field", ["Condition as text", "Value 1"])
+def test_a_condition_comes_back_with_its_preview(
+    server: str, page: Page, table: Table, field: str, faults: list[str]
+) -> None:
+    page.goto(f"{server}/tables/{table.pk}/delete/")
+    condition = page.get_by_label("Condition as text")
+    if field == "Value 1":
+        typed(page, condition, "n > 1")
+    typed(page, page.get_by_label(field), "n > 5" if field != "Value 1" else "5")
+    expect(condition).to_have_value("n > 5")
+    with page.expect_response("**/delete/preview/"):
+        away_and_back(server, page)
+    expect(condition).to_have_value("n > 5")
+    expect(page.get_by_label("Value 1")).to_have_value("5")
+    expect(page.locator("#delete-measures")).to_be_visible()
+    assert faults == []
+
+
+def test_a_condition_with_a_rule_that_is_not_filled_in_does_not_come_back(
+    server: str, page: Page, table: Table, faults: list[str]
+) -> None:
+    """Its text lacks the rule: it would delete other rows."""
     page.goto(f"{server}/tables/{table.pk}/delete/")
     page.get_by_label("Reason", exact=True).fill("Tenant 7 has left")
     condition = page.get_by_label("Condition as text")
-    with page.expect_response("**/delete/preview/"):
-        condition.fill("n > 5")
-    expect(page.locator("[aria-busy]")).to_have_count(0)
-    page.goto(f"{server}/help/")
-    page.go_back()
+    typed(page, condition, "n > 5")
+    typed(page, page.get_by_label("Value 1"), "")
+    expect(page.locator("#rules-said")).to_contain_text("Rule 1: write a value")
+    away_and_back(server, page)
     expect(page.get_by_label("Reason", exact=True)).to_have_value("Tenant 7 has left")
     expect(condition).to_have_value("")
+    typed(page, condition, "n > 5")
+    page.get_by_label("Value 1").fill("7")  # and away before the page has answered
+    away_and_back(server, page)
+    expect(page.get_by_label("Reason", exact=True)).to_have_value("Tenant 7 has left")
+    expect(condition).to_have_value("")
+    assert faults == []
+
+
+def test_what_a_vacuum_is_to_keep_comes_back(server: str, page: Page, table: Table, faults: list[str]) -> None:
+    page.goto(f"{server}/tables/{table.pk}/vacuum/")
+    hours = page.get_by_label("Hours to keep")
+    hours.fill("400")
+    hours.blur()
+    away_and_back(server, page)
+    expect(hours).to_have_value("400")
     assert faults == []
 
 
@@ -103,10 +149,16 @@ def test_it_is_nobody_else_s_and_goes_with_the_session(
     sign_in(context, server, factories.person_with("operator"), "light")
     page.go_back()
     expect(page.get_by_label("Reason", exact=True)).to_have_value("")
+    other = context.new_page()
+    other.goto(f"{server}/tables/{table.pk}/delete/")
+    other.get_by_label("Reason", exact=True).fill("of the other tab")
+    other.goto(f"{server}/help/")
+    assert other.evaluate(KEPT) == 1
     page.goto(f"{server}/sign-out/")
     page.get_by_role("button", name="Sign out", exact=True).last.click()
     expect(page).to_have_url(f"{server}/sign-in/")
     assert page.evaluate(KEPT) == 0
+    other.wait_for_function(f"() => {KEPT} === 0")
     assert faults == []
 
 
