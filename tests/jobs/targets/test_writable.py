@@ -9,6 +9,8 @@ import pytest
 
 from jobs.domain.delta.protocols import FEATURES, DeltaProtocol, unwritable
 from jobs.models import Job
+from tables.deltalog.read.actions import Protocol
+from tables.deltalog.rules import features
 from tables.models import Table
 from tables.sync import table as syncing
 from tests import factories
@@ -94,6 +96,14 @@ def test_what_delta_writes_is_not_refused() -> None:
     )
     assert [name for name in FEATURES if unwritable(DeltaProtocol(3, 7, (), (name,)))] == []
     assert unwritable(DeltaProtocol(3, 7, ("deletionvectors",), ("deletionvectors",))) is not None
+
+
+@pytest.mark.parametrize("writer", [2, 6, 7, 8])
+@pytest.mark.parametrize("name", [None, *sorted({*FEATURES, *features.FEATURES}), "deletionvectors", "somethingNew"])
+def test_health_finds_what_requests_refuse(name: str | None, writer: int) -> None:
+    listed = None if name is None else (name,)
+    refused = unwritable(DeltaProtocol(1, writer, (), listed)) is not None
+    assert bool(features.locks_writers_out(Protocol(1, writer, None, listed))) == refused
 
 
 def test_no_schedule_is_defined_on_a_table_that_can_not_be_written(sales: Table) -> None:
