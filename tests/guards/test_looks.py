@@ -45,6 +45,18 @@ def test_a_wide_table_shows_that_it_goes_on():
     assert rule.count("local") == rule.count("scroll no-repeat") == 2
 
 
+def test_what_a_form_is_for_stands_before_the_way_back():
+    """Buttons keep their sides from page to page."""
+    way_back = re.compile(r'class="btn"[^>]*>\s*(?:Back|Cancel|Stay|Deny)\s*<')
+    turned = [
+        path.name
+        for path in TEMPLATES.rglob("*.html")
+        for row in re.findall(r'<(?:div|p)[^>]*class="lv-(?:row|actions)[^>]*>.*?</(?:div|p)>', path.read_text(), re.S)
+        if (found := way_back.search(row)) and re.search(r"btn-(?:primary|danger)\b", row[found.end() :])
+    ]
+    assert turned == []
+
+
 @pytest.mark.parametrize(("sheet", "table"), [("data.css", "lv-table"), ("change.css", "lv-diff")])
 def test_numbers_stand_under_numbers(sheet, table):
     (rule,) = re.findall(rf"^[^\n{{]*\.{table} (?:td)?\.n \{{([^}}]*text-align[^}}]*)\}}", style(sheet), re.M)

@@ -21,7 +21,6 @@ from tests.pictures import small, staleness
 from tests.pictures.preparation import PEOPLE, QUIET_S, prepare, say
 from tests.pictures.scenes import SCENES, THEMES, Scene
 
-WIDTH = 1280
 COLOURS = 256
 HOME = "/srv/levee"  # what a picture says instead of the place of this run
 NEUTRAL = """([home, said]) => {
@@ -70,7 +69,7 @@ def take(browser: Browser, up: Up, person: str, scenes: Sequence[Scene], names: 
     if not scenes:
         return
     address = f"http://127.0.0.1:{up.port}"
-    page = browser.new_page(viewport={"width": WIDTH, "height": 900}, reduced_motion="reduce")
+    page = browser.new_page(viewport={"width": scenes[0].width, "height": 900}, reduced_motion="reduce")
     page.set_default_timeout(limit_ms(QUIET_S))
     page.goto(f"{address}/sign-in/")
     page.get_by_label("Name").fill(person)
@@ -78,6 +77,7 @@ def take(browser: Browser, up: Up, person: str, scenes: Sequence[Scene], names: 
     page.get_by_role("button", name="Sign in").click()
     page.wait_for_url(f"{address}/**")
     for scene in scenes:
+        page.set_viewport_size({"width": scene.width, "height": 900})
         page.goto(address + scene.address.format(**names))
         show(page, scene)
         for theme in THEMES:
@@ -101,7 +101,7 @@ def show(page: Page, scene: Scene) -> None:
 def keep(page: Page, scene: Scene, file: Path) -> None:
     """The upper part of the page, in as many colours as make a small file."""
     tall = int(page.evaluate("document.documentElement.scrollHeight"))
-    clip = {"x": 0.0, "y": 0.0, "width": float(WIDTH), "height": float(min(tall, scene.height))}
+    clip = {"x": 0.0, "y": 0.0, "width": float(scene.width), "height": float(min(tall, scene.height))}
     picture = Image.open(io.BytesIO(page.screenshot(full_page=True, clip=cast(Any, clip), animations="disabled")))
     reduced = picture.convert("RGB").quantize(COLOURS, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
     reduced.save(file, optimize=True)

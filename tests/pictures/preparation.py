@@ -16,7 +16,8 @@ from tests.pictures import staleness
 QUIET_S = 75.0
 STREAM_S = 15.0
 RUN_S = 90.0  # of a schedule that is due within 75 s
-ON_SPARK = {"home", "capabilities", "delete", "review", "rehearsal"}
+REVIEWED = {"review", "review_phone", "home"}
+ON_SPARK = {"capabilities", "delete", "rehearsal"} | REVIEWED
 PEOPLE = {"ana": ("operator", "auditor", "admin"), "ben": ("approver",)}
 SCOPES = ("read", "request", "approve")
 STREAM = "page-views-ingest"
@@ -53,7 +54,7 @@ def prepare(up: Up, scenes: set[str]) -> dict[str, str]:
     schedule = define_schedules(up, tokens, tables) if scenes & {"schedules", "home"} else None
     if scenes & ON_SPARK:
         until(lambda: up.health()[1]["interactive"]["state"] == "ready", "Spark answers")
-    if scenes & {"review", "home"}:
+    if scenes & REVIEWED:
         names["job"] = request_delete(up, token, names["table"])
     if scenes & {"rehearsal", "home"}:
         names["rehearsed"] = request_rehearsed(up, token, names["marked"])

@@ -14,7 +14,7 @@ class Scene:
     `address` may name what `preparation.prepare` returns, such as `{table}`; `template` is the page's own, from which what it includes
     follows; `also` are templates that it includes by a name that isn't written there. `ready` is a selector that is there once the page
     is whole; `keys` are then pressed, `typed` is written, and `then` waited for. `code` are the modules that reckon what it draws.
-    `height` is where the picture ends, in CSS pixels, if the page doesn't before.
+    `height` is where the picture ends, in CSS pixels, if the page doesn't before; `width` that of the window.
     """
 
     name: str
@@ -29,8 +29,10 @@ class Scene:
     scripts: tuple[str, ...] = ()
     code: tuple[str, ...] = ()
     height: int = 900
+    width: int = 1280
 
 
+PHONE = 390
 AXES, HATCHING, COMMITS, GROWTH, FILES, STRIP, VERSION_AXIS = (
     f"tables/web/charts/{name}.py"
     for name in ("axes", "hatching", "commits", "growth", "layout", "strip", "version_axis")
@@ -153,6 +155,22 @@ SCENES = (
         height=1000,
     ),
     Scene("schedules", "/schedules/", "jobs/schedules/list.html", height=470),
+    Scene(
+        "history_phone",
+        "/tables/{table}/history/",
+        "tables/table/history.html",
+        code=(AXES, HATCHING, COMMITS, GROWTH, STRIP, VERSION_AXIS, LINES_OF_TIME),
+        width=PHONE,
+    ),
+    Scene(
+        "review_phone",
+        "/jobs/{job}/review/",
+        "jobs/approvals/review.html",
+        also=("jobs/delete/what.html",),
+        person="ben",
+        ready="#checks .lv-list",
+        width=PHONE,
+    ),
 )
 THEMES = ("light", "dark")
 

@@ -38,7 +38,8 @@ def is_of(small: Path, file: Path) -> bool:
 def made(file: Path) -> Image.Image:
     """The small picture of a whole one."""
     whole = Image.open(file).convert("RGB")
-    size = (WIDTH, round(whole.height * WIDTH / whole.width))
+    width = min(WIDTH, whole.width)
+    size = (width, round(whole.height * width / whole.width))
     shrunk = whole.resize(size, Image.Resampling.BOX)
     return shrunk.quantize(palette=_palette(whole), dither=Image.Dither.NONE).convert("RGB")
 

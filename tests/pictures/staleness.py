@@ -60,7 +60,8 @@ def digest(scene: Scene) -> str:
     scripts = [ROOT / "frontend" / "js" / name for name in scene.scripts]
     code = [*tag_files(), *(ROOT / name for name in scene.code)]
     files = [*(TEMPLATES / name for name in shown_by(scene)), *styles, *scripts, *code]
-    return _digest(files, scene.address, scene.keys, scene.typed, str(scene.height))
+    window = () if scene.width == Scene.width else (str(scene.width),)
+    return _digest(files, scene.address, scene.keys, scene.typed, str(scene.height), *window)
 
 
 def _digest(files: Iterable[Path], *words: str) -> str:

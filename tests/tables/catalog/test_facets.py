@@ -155,13 +155,20 @@ def test_what_is_not_in_sync_is_counted_listed_and_called_alike(
     assert client.get(f"{API}/tables?health=stale_sync").json()["results"][0]["health_codes"] == ["stale_sync"]
     home = web.get("/").content.decode()
     assert 'href="/tables/?stale=true">2 tables not in sync</a>' in home
-    assert 'href="/tables/?health=warning">2 tables with warnings</a>' in home
+    assert 'href="/tables/?health=error">1 table with errors</a>' in home
+    assert 'href="/tables/?health=any">2 tables with errors or warnings</a>' in home
     page = web.get("/tables/").content.decode()
     assert "Not in sync" in page
     assert 'name="stale" value="true"' in page
     narrowed = web.get("/tables/?stale=true&health=warning").content.decode()
     assert 'name="stale" value="true" checked' in narrowed
     assert [name for name in ("a", "b", "c") if f">{name}</a>" in narrowed] == ["b", "c"]
+
+
+def test_home_names_a_table_with_errors_alone_once(three: Person, redis_server: object) -> None:
+    home = browser(three).get("/").content.decode()
+    assert 'href="/tables/?health=error">1 table with errors</a>' in home
+    assert 'id="see-warnings"' not in home
 
 
 def test_what_can_not_be_read_is_not_in_sync(three: Person, root: Root) -> None:
