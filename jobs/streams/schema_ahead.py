@@ -22,8 +22,8 @@ from jobs.streams.readable_schemas import holds, stopping_changes
 from jobs.targets.readers import next_version
 from tables.deltalog.rules.schema import Column, Struct, type_text
 from tables.deltalog.rules.schema_changes import SchemaChange, SchemaChangeKind, compare_schemas
-from tables.history.schemas import tree_of
 from tables.models import Commit, Schema
+from tables.record.commit_rows import tree_of
 
 MOST = 2_000  # commits with a schema that are looked at, the newest ones
 NAMED = 3

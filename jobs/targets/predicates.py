@@ -12,8 +12,8 @@ from jobs.predicates.reading import parse
 from jobs.predicates.table_schema import schema_of
 from tables.deltalog.rules.schema import Struct
 from tables.history.queries import state_at
-from tables.history.schemas import tree_of
 from tables.models import Commit, Table
+from tables.record.commit_rows import tree_of
 from tables.sync import log_access
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,16 +11,15 @@ from tables.deltalog.rules.schema import (
     Array,
     Column,
     Map,
-    SchemaError,
     Struct,
     Type,
     dotted,
-    parse_schema,
     type_text,
     walk,
 )
 from tables.deltalog.rules.schema_changes import SchemaChange, compare_schemas
 from tables.models import Schema
+from tables.record.commit_rows import tree_of
 from tables.rules import column_statistics as statistics
 
 MOST_AT_ONCE = 200  # fields on a page; above, a schema shows its columns first and what lies in them by a link
@@ -47,16 +45,6 @@ class ListedField:
     default: str | None
     statistics: str | None
     metadata: dict[str, Any]
-
-
-def tree_of(schema: Schema | None) -> Struct | None:
-    """The schema as a tree, None when there is none or it can't be read."""
-    if schema is None:
-        return None
-    try:
-        return parse_schema(json.dumps(schema.struct))
-    except SchemaError:
-        return None
 
 
 def fields_of(

@@ -18,6 +18,7 @@ from tables.deltalog.read.lines import parse_json
 from tables.deltalog.read.problems import LogProblem, ProblemCode, harms_state
 from tables.deltalog.replay.log import job_of
 from tables.deltalog.rules.features import implied_features
+from tables.deltalog.rules.schema import SchemaError, Struct, parse_schema
 from tables.models import Commit, Schema, Table
 from tables.record.inserts import insert_new
 from tables.rules.destruction import UNREAD
@@ -111,6 +112,16 @@ def job_id(user_metadata: str | None) -> uuid.UUID | None:
     try:
         return uuid.UUID(job_of(user_metadata) or "")
     except ValueError:
+        return None
+
+
+def tree_of(schema: Schema | None) -> Struct | None:
+    """The schema as a tree, None when there is none or it can't be read."""
+    if schema is None:
+        return None
+    try:
+        return parse_schema(json.dumps(schema.struct))
+    except SchemaError:
         return None
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Container
 from datetime import datetime
 from typing import Any
@@ -15,11 +14,10 @@ from tables.deltalog.read.filenames import LAST_CHECKPOINT
 from tables.deltalog.read.problems import ProblemCode as ProblemCode
 from tables.deltalog.rules.features import locks_writers_out, understand
 from tables.deltalog.rules.property_values import stopping_value
-from tables.deltalog.rules.schema import SchemaError, Struct, parse_schema
 from tables.deltalog.state.snapshot import Snapshot
 from tables.models import Table
 from tables.record import file_check, file_layout, transactions
-from tables.record.commit_rows import bounded, protocol_json, schema_of, short, text, texts
+from tables.record.commit_rows import bounded, protocol_json, schema_of, short, text, texts, tree_of
 from tables.rules import health, search_index
 from tables.rules.column_statistics import STATS_COLUMNS
 from tables.rules.property_faults import NO_FAULTS, PropertyFaults, property_faults
@@ -120,14 +118,7 @@ def faults_of(table: Table) -> PropertyFaults:
     protocol, values = protocol_of(table.protocol), table.configuration
     if protocol is None or stopping_value(protocol, values) is not None:
         return NO_FAULTS
-    return property_faults(values, _tree(table) if STATS_COLUMNS in values else None, table.partition_columns)
-
-
-def _tree(table: Table) -> Struct | None:
-    try:
-        return None if table.schema is None else parse_schema(json.dumps(table.schema.struct))
-    except SchemaError:
-        return None
+    return property_faults(values, tree_of(table.schema) if STATS_COLUMNS in values else None, table.partition_columns)
 
 
 def _stored_files(table: Table) -> health.StoredFiles | None:

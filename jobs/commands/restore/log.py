@@ -27,8 +27,8 @@ from tables.deltalog.rules.schema_changes import compare_schemas
 from tables.deltalog.state.livefiles import canonical_paths, rows_of, sum_of, visible_rows, without
 from tables.deltalog.state.snapshot import Snapshot
 from tables.history.queries import state_at
-from tables.history.schemas import tree_of
 from tables.models import Commit
+from tables.record.commit_rows import tree_of
 from tables.record.table_fields import protocol_of
 from tables.storage.store import StorageError
 

@@ -26,8 +26,8 @@ from jobs.web.reads import readable_versions, row_cells, row_files, row_lines
 from jobs.web.reads.row_forms import ChangesForm, RowsForm
 from tables.catalog import listing
 from tables.history.reachability import TableReach
-from tables.history.schemas import tree_of
 from tables.models import Table
+from tables.record.commit_rows import tree_of
 from tables.web.table import page_header, version_chooser
 
 TEMPLATES = {ROWS: "jobs/reads/_rows.html", CHANGES: "jobs/reads/_changes.html", ROW_DIFF: "jobs/reads/_row_diff.html"}

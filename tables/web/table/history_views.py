@@ -23,10 +23,11 @@ from console.accounts.roles import Permission
 from console.base.errors import Problem
 from console.base.pagination import Page, pager
 from tables import ports
-from tables.history import commit_files, explained, growth, operations, payloads, queries, schemas
+from tables.history import commit_files, explained, growth, operations, payloads, queries
 from tables.history.operations import UNNAMED
 from tables.history.reachability import TableReach, joined
 from tables.models import Commit, Table
+from tables.record.commit_rows import tree_of
 from tables.rules import sample_lake
 from tables.rules.destruction import is_destructive
 from tables.web.charts.commits import commits_by_day
@@ -256,6 +257,6 @@ def _files_filter(request: HttpRequest, table: Table) -> dict[str, Any]:
 
 def _physical(table: Table, column: str) -> str:
     """A partition column's name as files carry it: column mapping renames columns, not files."""
-    tree = schemas.tree_of(table.schema)
+    tree = tree_of(table.schema)
     field = tree.column(column) if tree else None
     return field.physical_name if field else column

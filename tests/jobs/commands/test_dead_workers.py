@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
 
 import pytest
 
@@ -28,6 +27,7 @@ from jobs.models import Job
 from jobs.requests.asking import request
 from jobs.worker.claims import claim_preview, claim_run
 from jobs.worker.execution import Execution, work
+from jobs.worker.spark_engine import Silent
 from tables.models import Table
 from tables.sync import table as syncing
 from tests import factories
@@ -134,7 +134,7 @@ def dies_after(job: Job, operations: tuple[str, ...]) -> list[int]:
 def _committed(job: Job, operation: str, marks: Marks) -> int:
     if operation in _BY_ENGINE:
         command, engine = _BY_ENGINE[operation]
-        version = engine().run(stored(command, job), job.preview or {}, UNCHECKED, marks, Mock()).version
+        version = engine().run(stored(command, job), job.preview or {}, UNCHECKED, marks, Silent()).version
         assert version is not None
         return version
     mark = json.dumps({"job": marks.job, "attempt": marks.attempt, "digest": marks.digest})

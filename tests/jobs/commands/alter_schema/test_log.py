@@ -99,6 +99,21 @@ def test_partitions_clustering_and_statistics_follow_a_rename():
     assert (table.clustering, table.configuration["delta.dataSkippingStatsColumns"]) == ([("box", "x")], "box.x")
 
 
+@pytest.mark.parametrize("change", [{"rename": {"path": "id", "to": "key"}}, {"drop": {"path": "id"}}])
+def test_in_the_list_of_statistics_a_column_is_one_of_its_exact_spelling(change):
+    """As in Delta, which then refuses the commit: the list names a column that is gone."""
+    table = state(MAPPED | {"delta.dataSkippingStatsColumns": "ID, st.x"})
+    apply(table, change)
+    assert table.configuration["delta.dataSkippingStatsColumns"] == "ID,st.x"
+
+
+@pytest.mark.parametrize(("listed", "after"), [("id,", "id,"), ("id st", "key")])
+def test_delta_writes_the_list_anew_as_far_as_its_parser_reads_it(listed, after):
+    table = state(MAPPED | {"delta.dataSkippingStatsColumns": listed})
+    apply(table, {"rename": {"path": "id", "to": "key"}})
+    assert table.configuration["delta.dataSkippingStatsColumns"] == after
+
+
 def test_a_widened_type_is_recorded_beside_the_column():
     table = state()
     apply(table, {"widen": {"path": "n", "type": "bigint"}}, {"widen": {"path": "m.value", "type": "double"}})
