@@ -44,7 +44,7 @@ ready: ## Run .ci/run on HEAD in a clean clone beside two busy processes; keeps 
 	@$(SETUP) test
 	@$(BIN)/python -m tests.gate.ready
 
-weights: ## Balance the two halves of the light tests by what the last `make test` has measured
+weights: ## Balance the processes of tests by what the last `make test` and `make test-all` have measured
 	@$(BIN)/python -m tests.gate.weights
 
 test-fast: ## Run the tests that need neither Spark nor a browser nor whole processes

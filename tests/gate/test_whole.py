@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from console.supervisor.tools import PROJECT
-from tests.gate import lanes, whole
+from tests.gate import lanes, weights, whole
 from tests.gate.lanes import Lane, Result
 from tests.gate.verdict import Verdict
 from tests.gate.whole import HEAVY, LIGHT, Survey, Work
@@ -163,6 +163,16 @@ def test_files_that_share_something_share_a_process_for_some_minutes(place: Path
     light, _ = whole.work_of(SURVEY, whole.kept(lambda: "one", place))
     assert sorted(light[0].files + light[1].files) == ["a", "b"]
     assert (light[0].part, light[0].lane.options[-1]) == (LIGHT, whole.CHOSEN[LIGHT])
+
+
+def test_a_first_run_takes_the_times_of_another_machine(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(weights, "HEAVY_KEPT", tmp_path / "heavy.json")
+    weights.keep(weights.HEAVY_KEPT, {"s1": 300.0, "s2": 300.0, "s3": 0.2})
+    _, heavy = whole.work_of(SURVEY, whole.kept(lambda: "one", place))
+    assert [work.files for work in heavy] == [("b",), ("s1",), ("s2", "s3")]
+    assert [work.lane.minutes for work in heavy] == [1.0, 5.0, 6.0]
 
 
 CASES = """

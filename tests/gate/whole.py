@@ -113,10 +113,11 @@ def work_of(survey: Survey, done: Kept) -> tuple[list[Work], list[Work]]:
     left = {file: done.seconds(LIGHT, file, seconds) for file, seconds in known.items()}
     shares = [sorted(share.files_of(left, number, SHARES)) for number in range(1, SHARES + 1)]
     light = [_work(LIGHT, number, files, left) for number, files in enumerate(shares, 1) if files]
+    heavy = weights.kept(weights.HEAVY_KEPT)
     by_lane: dict[str, dict[str, float]] = {}
     for file, lane in survey.heavy.items():
         if not done.has_passed(HEAVY, file):
-            by_lane.setdefault(lane, {})[file] = done.seconds(HEAVY, file, UNKNOWN_S)
+            by_lane.setdefault(lane, {})[file] = done.seconds(HEAVY, file, heavy.get(file, UNKNOWN_S))
     together = [(part, name) for name, files in by_lane.items() for part in parts_of(files)]
     return light, [_work(HEAVY, number, list(files), files, name) for number, (files, name) in enumerate(together, 1)]
 
