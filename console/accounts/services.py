@@ -23,7 +23,7 @@ from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
 from console.audit.refusals import refusals_on_record
 from console.audit.services import record
-from console.base.errors import Problem
+from console.base.errors import Problem, broken
 
 TOKEN_LIFE = timedelta(days=365)
 APPROVING_TOKEN_LIFE = timedelta(days=90)
@@ -68,7 +68,7 @@ def add_person(actor: Actor, name: str, password: str | None, *, must_change_pas
             record(actor, Action.PERSON_ADD, ObjectKind.PERSON, person.id, name, after={"name": name})
             person.save(force_insert=True)
     except IntegrityError as error:
-        words = next((text for rule, text in NAME_RULES.items() if rule in str(error)), None)
+        words = NAME_RULES.get(broken(error))
         if words is None:
             raise
         raise _refused_name(words) from None

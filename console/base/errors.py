@@ -113,6 +113,12 @@ def is_unstorable(error: Exception) -> bool:
     return isinstance(error, DataError) and _UNSTORABLE.search(str(error)) is not None
 
 
+def broken(error: IntegrityError) -> str:
+    """The name of the constraint; of one that a trigger holds too, whose message doesn't name it. Empty if the database gave none."""
+    diagnosis = getattr(error.__cause__, "diag", None)
+    return getattr(diagnosis, "constraint_name", None) or ""
+
+
 def unexpected(error: Exception) -> str:
     """An unexpected error in one line for a page. A broken constraint's name means nothing to a reader: it stays in the log."""
     kind = type(error).__name__

@@ -16,7 +16,7 @@ from console.accounts.roles import Permission, TokenScope
 from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
 from console.audit.services import record, refuse
-from console.base.errors import Problem
+from console.base.errors import Problem, broken
 from jobs.commands.base import Edited
 from jobs.commands.registry import back_to, edited, not_undone, queue_of
 from jobs.domain.commands import command_to_json
@@ -124,7 +124,7 @@ def edit(actor: Actor, job: Job, change: Mapping[str, Any], reason: str) -> None
     except Fenced:
         raise _wrong_state(job) from None
     except IntegrityError as error:
-        if "job_already_open" not in str(error):
+        if broken(error) != "job_already_open":
             raise
         raise Problem(409, "already_open", "The same request is already open; this one wasn’t changed.") from None
 
@@ -305,7 +305,6 @@ def _deciding(actor: Actor, job: Job, action: Action) -> Iterator[None]:
 
 
 def _named(error: IntegrityError) -> Problem:
-    for name, (status, code, detail) in _REFUSED.items():
-        if name in str(error):
-            return Problem(status, code, detail)
-    raise error
+    if broken(error) not in _REFUSED:
+        raise error
+    return Problem(*_REFUSED[broken(error)])

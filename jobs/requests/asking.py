@@ -16,7 +16,7 @@ from console.accounts.models import Person
 from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
 from console.audit.services import record
-from console.base.errors import Problem
+from console.base.errors import Problem, broken
 from jobs.commands.base import Prepared
 from jobs.commands.registry import handling_of, queue_of
 from jobs.domain.commands import Command, command_to_json
@@ -213,11 +213,11 @@ def _write(actor: Actor, job: Job, table: Callable[[], Table]) -> None:
 
 
 def _lost_race(actor: Actor, job: Job, request_sha: str, error: IntegrityError) -> Requested:
-    if "job_idempotency" in str(error) and job.idempotency_key:
+    if broken(error) == "job_idempotency" and job.idempotency_key:
         known = _known_request(actor, job.idempotency_key, request_sha)
         if known is not None:
             return Requested(known, fresh=False)
-    if "job_already_open" not in str(error):
+    if broken(error) != "job_already_open":
         raise error
     same = Job.objects.filter(
         location=job.location, command=job.command, parameters_sha256=job.parameters_sha256, state__in=OPEN

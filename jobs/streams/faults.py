@@ -9,7 +9,7 @@ from typing import TypeVar
 from django.db import IntegrityError
 from django.http import Http404
 
-from console.base.errors import Problem
+from console.base.errors import Problem, broken
 from jobs.domain.errors import CommandRefused
 from jobs.streams.prediction.values import StreamPrediction
 from jobs.targets.problems import problem_of_refused
@@ -104,10 +104,10 @@ def refuse_predicted(prediction: StreamPrediction) -> None:
 
 def taken(error: IntegrityError, name: str) -> Exception:
     """What the database refused, as a Problem 409 `name_taken` or `foreign_checkpoint`; any other error as it is."""
-    if "stream_name_once" in str(error):
+    if broken(error) == "stream_name_once":
         text = f"A stream is called {name} already. Nothing was created."
         return Problem(409, "name_taken", text, fields={"name": text})
-    if "jobs_stream_checkpoint" in str(error):
+    if broken(error).startswith("jobs_stream_checkpoint"):
         text = "Another stream has this checkpoint. A checkpoint belongs to one query."
         return Problem(409, "foreign_checkpoint", text, fields={"checkpoint": text})
     return error
