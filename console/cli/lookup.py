@@ -108,10 +108,24 @@ def job_id(api: Api, text: str) -> uuid.UUID:
 
 def stream_id(api: Api, text: str) -> str:
     """The id of the stream. Raises CliError NOT_FOUND."""
+    return _named(api, "streams", text, "List them: levee streams")
+
+
+def schedule_id(api: Api, text: str) -> str:
+    """The id of the schedule. Raises CliError NOT_FOUND."""
+    return _named(api, "schedules", text, "List them: levee schedules")
+
+
+def root_id(api: Api, text: str) -> str:
+    """The id of the root. Raises CliError NOT_FOUND."""
+    return _named(api, "roots", text, "The page Roots lists them.")
+
+
+def _named(api: Api, what: str, text: str, advice: str) -> str:
     if is_id(text):
         return text
-    found = [row for row in api.pages("/streams", {}, None)["results"] if row["name"] == text]
+    found = [row for row in api.pages(f"/{what}", {}, None)["results"] if row["name"] == text]
     if len(found) != 1:
-        what = "No stream is" if not found else f"{len(found)} streams are"
-        raise CliError(Exit.NOT_FOUND, f"{what} named {plain(text)}. List them: levee streams")
+        many = f"No {what.removesuffix('s')} is" if not found else f"{len(found)} {what} are"
+        raise CliError(Exit.NOT_FOUND, f"{many} named {plain(text)}. {advice}")
     return str(found[0]["id"])

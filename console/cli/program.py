@@ -12,7 +12,7 @@ from typing import Any
 import click
 import httpx
 
-from console.cli.commands import audit, decisions, jobs, previews, requests, servers, streams, tables
+from console.cli.commands import audit, decisions, jobs, previews, requests, schedules, servers, streams, tables
 from console.cli.exits import Exit
 from console.cli.requesting import of_commands
 from console.cli.version import version
@@ -103,7 +103,7 @@ def _tell_version(context: click.Context, _option: click.Parameter, is_asked: bo
     help="Show the version of this program and exit.",
 )
 def levee() -> None:
-    """Levee from the command line: tables, deletes with their reviews, jobs, streams and the audit log.
+    """Levee from the command line: tables, deletes with their reviews, jobs, streams, schedules and the audit log.
 
     \b
     Sign in once:
@@ -122,7 +122,7 @@ def with_commands(group: click.Group) -> click.Group:
         tables.tables, tables.table, tables.favourite, tables.history,
         previews.preview, *(request for part in parts for request in part.REQUESTS), requests.undo,
         decisions.approve, decisions.reject,
-        jobs.jobs, jobs.wait, streams.streams, audit.audit, servers.completion,
+        jobs.jobs, jobs.wait, streams.streams, schedules.schedules, audit.audit, servers.completion,
     ):  # fmt: skip
         group.add_command(command)
     for part in parts:

@@ -125,6 +125,9 @@ class Handling(ABC, Generic[C]):
     def check(self, command: C) -> None:
         """Refuses what the command's text alone rules out. Raises Problem 400."""
 
+    def check_for_many(self, command: C) -> None:
+        """Refuses for many tables at once what affects more of a table than an ordinary run. Raises Problem 400."""
+
     @abstractmethod
     def asked(self, command: C) -> Mapping[str, Any]:
         """The values that the requester gave: two requests with equal ones are the same request."""

@@ -11,11 +11,11 @@ from django.db.models.functions import Now
 
 
 class Schedule(models.Model):
-    """A command on a table, and when it runs.
+    """A command on a table, on every table of a root or on every one with a tag, and when it runs.
 
     `parameters` are the command's as it was asked for; each run fills them in from the table as it is then. `shape` is what was
-    approved with them (`jobs.schedules.standing`), `table_class` how much of the table the command affected by then; `digest`
-    covers all of it. Approvals are given to the digest, and `jobs_approvals` counts them for its runs.
+    approved with them (`jobs.schedules.standing`; nothing of many tables), `table_class` how much of the table the command affected by
+    then; `digest` covers all of it. Approvals are given to the digest, and `jobs_approvals` counts them for its runs.
     """
 
     class State(models.TextChoices):
@@ -27,7 +27,9 @@ class Schedule(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     name = models.CharField(max_length=100)
     reason = models.TextField()
-    table = models.ForeignKey("tables.Table", on_delete=models.PROTECT, related_name="schedules")
+    table = models.ForeignKey("tables.Table", null=True, on_delete=models.PROTECT, related_name="schedules")
+    root = models.ForeignKey("tables.Root", null=True, on_delete=models.PROTECT, related_name="schedules")
+    tag = models.CharField(max_length=50, blank=True, default="", db_default="")
     command = models.CharField(max_length=20)
     schema_version = models.IntegerField()
     parameters = models.JSONField()
@@ -54,6 +56,7 @@ class Schedule(models.Model):
     state_text = models.TextField(blank=True, default="", db_default="")
     next_due_at = models.DateTimeField(null=True)
     failures = models.PositiveIntegerField(default=0)  # in a row
+    resumed_at = models.DateTimeField(db_default=Now())  # a person defined it or had it go on
     removed_at = models.DateTimeField(null=True)
 
     class Meta:
@@ -70,6 +73,12 @@ class Schedule(models.Model):
                 condition=models.Q(state__in=["awaiting_approval", "active", "paused", "stopped"]),
             ),
             models.CheckConstraint(name="schedule_reason_given", condition=~models.Q(reason="")),
+            models.CheckConstraint(
+                name="schedule_one_place",
+                condition=models.Q(table__isnull=False, root=None, tag="")
+                | models.Q(table=None, root__isnull=False, tag="")
+                | models.Q(table=None, root=None) & ~models.Q(tag=""),
+            ),
             models.CheckConstraint(
                 name="schedule_bound_in_window",
                 condition=models.Q(max_minutes=None) | models.Q(max_minutes__lte=models.F("window_minutes")),
@@ -120,7 +129,10 @@ class ScheduleDecision(models.Model):
 
 
 class ScheduleRun(models.Model):
-    """One time at which a schedule was due: the job that ran it, or why none did. `outcome` is empty until it is known."""
+    """One time at which a schedule was due for a table: the job that ran it, or why none did. `outcome` is empty until it is known.
+
+    Those of a schedule for many tables are planned when it is due, and opened one after the other.
+    """
 
     class Outcome(models.TextChoices):
         OPEN = ""
@@ -130,6 +142,8 @@ class ScheduleRun(models.Model):
         ENDED = "ended"  # by a person, before it was done
 
     schedule = models.ForeignKey(Schedule, on_delete=models.CASCADE, related_name="runs")
+    table = models.ForeignKey("tables.Table", on_delete=models.CASCADE, related_name="+")
+    is_planned = models.BooleanField(default=False, db_default=False)  # not opened yet
     due_at = models.DateTimeField()
     job = models.OneToOneField("jobs.Job", null=True, on_delete=models.SET_NULL, related_name="schedule_run")
     digest = models.CharField(max_length=64)  # of the schedule when it was opened
@@ -142,10 +156,20 @@ class ScheduleRun(models.Model):
     class Meta:
         ordering = ["-id"]
         constraints = [
-            models.UniqueConstraint(name="schedule_one_open_run", fields=["schedule"], condition=models.Q(outcome="")),
+            models.UniqueConstraint(
+                name="schedule_one_open_run", fields=["schedule", "table"], condition=models.Q(outcome="")
+            ),
         ]
         indexes = [
             models.Index(fields=["schedule", "-id"], name="schedule_run_newest"),
+            models.Index(fields=["schedule", "table", "-id"], name="schedule_run_of_table"),
+            models.Index(
+                fields=["schedule", "-id"],
+                name="schedule_run_planned",
+                condition=models.Q(outcome="", is_planned=True),
+            ),
+            models.Index(fields=["id"], name="schedule_run_opened", condition=models.Q(outcome="", is_planned=False)),
+            models.Index(fields=["schedule", "-id"], name="schedule_run_failed", condition=models.Q(outcome="failed")),
             models.Index(
                 fields=["due_at"], name="schedule_run_due"
             ),  # those ahead of the clock are looked for all the time

@@ -29,7 +29,7 @@ def doubt_of(judge: Person, job: Job) -> Doubt | None:
     The authors of the schedule whose run it is count as its requester does.
     """
     authors = [job.requested_by] if job.schedule is None else authors_of(job.schedule)
-    return doubt_about_any(judge, authors, _role(job), job.table_id) or doubt_there(judge, job)
+    return doubt_about_any(judge, authors, _role(job), GrantScope(table_id=job.table_id)) or doubt_there(judge, job)
 
 
 def authors_of(schedule: Schedule) -> list[Person]:
@@ -37,9 +37,9 @@ def authors_of(schedule: Schedule) -> list[Person]:
     return list(Person.objects.filter(pk__in={*schedule.edited_by, str(schedule.run_by_id)}).order_by("name"))
 
 
-def doubt_about_any(judge: Person, authors: Iterable[Person], role: Role, table_id: uuid.UUID) -> Doubt | None:
+def doubt_about_any(judge: Person, authors: Iterable[Person], role: Role, scope: GrantScope) -> Doubt | None:
     """Why the person's decision on what several people shaped doesn't count: the first doubt about one of them."""
-    doubts = (doubt_about(judge, author, role, GrantScope(table_id=table_id)) for author in authors)
+    doubts = (doubt_about(judge, author, role, scope) for author in authors)
     return next((doubt for doubt in doubts if doubt is not None), None)
 
 

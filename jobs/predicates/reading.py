@@ -12,7 +12,7 @@ from jobs.predicates.skeleton import Name, skeleton_of
 from jobs.predicates.structure import build
 from jobs.predicates.tokens import MAX_LENGTH, tokens_of
 
-__all__ = ["MAX_LENGTH", "parse"]
+__all__ = ["MAX_LENGTH", "check_syntax", "parse"]
 
 
 def parse(text: str, schema: Schema) -> Node:
@@ -28,6 +28,11 @@ def parse(text: str, schema: Schema) -> Node:
     except Misfit as misfit:
         raise refused(built.at(misfit.node), misfit.reason, misfit.remedy) from None
     return tree
+
+
+def check_syntax(text: str) -> None:
+    """Raises CommandRefused, as `parse`, for what no table makes a predicate; whether its columns exist is for each table to say."""
+    build(skeleton_of(tokens_of(text)), lambda name, _at: ColumnPath(name.parts))
 
 
 def _column(schema: Schema, name: Name, at: int) -> ColumnPath:

@@ -14,15 +14,16 @@ from console.accounts.models import Person
 from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
 from console.audit.services import record
-from console.base.errors import Problem
+from console.base.errors import Problem, broken
 from jobs.commands.registry import command_from_json, handling_of
-from jobs.domain.commands import command_to_json
+from jobs.domain.commands import Command, command_to_json
 from jobs.lifecycle.cancelling import require_person
 from jobs.models import Schedule
 from jobs.requests.asking import IdempotencyKey, check_reason
 from jobs.schedules import approvals, definition
 from jobs.schedules.definition import MeasuredDefinition, WantedSchedule
 from jobs.schedules.locking import locked_row, require_operator
+from jobs.schedules.places import on_table, place_of
 from jobs.schedules.queries import schedule_for
 from jobs.schedules.standing import DEFINE_AGAIN, moved
 from jobs.schedules.stopping import end_waiting
@@ -48,7 +49,15 @@ def wanted_of(schedule: Schedule) -> WantedSchedule:
         schedule.window_minutes,
         schedule.max_bytes,
         schedule.max_minutes,
+        schedule.root_id,
+        schedule.tag,
     )
+
+
+def command_on(schedule: Schedule, table_id: uuid.UUID) -> Command:
+    """The command of a run on one of its tables, as a person would ask for it."""
+    command = wanted_of(schedule).command
+    return command if schedule.table_id is not None else on_table(command, table_id)
 
 
 def create(
@@ -66,7 +75,8 @@ def create(
     definition.check(wanted)
     found = definition.measured(actor, wanted)
     schedule = Schedule(
-        name=name, reason=reason, table=found.table, created_by=person, edited_by=[str(person.pk)],
+        name=name, reason=reason, table=found.place.table, root=found.place.root, tag=found.place.tag,
+        created_by=person, edited_by=[str(person.pk)],
         idempotency_key=key.text if key else None, request_sha256=key.request_sha256 if key else "",
         **_fields(person, [str(person.pk)], wanted, found),
     )  # fmt: skip
@@ -99,7 +109,7 @@ def _fields(
 ) -> dict[str, Any]:
     command = wanted.command
     shaped = sorted(uuid.UUID(author) for author in {*authors, str(person.pk)})
-    policy = definition.policy_of(command.kind, shaped, found.table, found.table_class)
+    policy = definition.policy_of(command.kind, shaped, found.place, found.table_class)
     return {
         "command": command.kind,
         "schema_version": command.schema_version,
@@ -119,6 +129,7 @@ def _fields(
         "state_text": "",
         "next_due_at": None,
         "failures": 0,
+        "resumed_at": Now(),
     }
 
 
@@ -132,6 +143,7 @@ def shown(schedule: Schedule) -> dict[str, Any]:
     """A definition as the audit keeps it."""
     return {
         "command": {"command": schedule.command, **schedule.asked},
+        "runs_on": place_of(schedule).name,
         "cron": schedule.cron,
         "time_zone": schedule.time_zone,
         "window_minutes": schedule.window_minutes,
@@ -149,14 +161,15 @@ def change(
     Raises Problem as `create`; 409 `wrong_state` if it was changed meanwhile.
     """
     require_operator(actor, schedule, Action.SCHEDULE_CHANGE)
+    refuse_without_root(schedule)
     person = require_person(actor)
     name = schedule.name if name is None else definition.checked_name(name)
     if reason is not None:
         check_reason(reason)
     definition.check(wanted)
     found = definition.measured(actor, wanted)
-    if found.table.pk != schedule.table_id:
-        raise definition.invalid("command", "A schedule keeps its table: define another one instead.")
+    if found.place != place_of(schedule):
+        raise definition.invalid("command", "A schedule keeps its table, root or tag: define another one instead.")
     fields = {"name": name, "reason": reason or schedule.reason, **_fields(person, schedule.edited_by, wanted, found)}
     try:
         with transaction.atomic():
@@ -207,6 +220,7 @@ def resume(actor: Actor, schedule: Schedule) -> Schedule:
     Raises Problem 403; 409 `wrong_state` for one that isn't paused or stopped, `rejected`, or whose table has moved; 422.
     """
     require_operator(actor, schedule, Action.SCHEDULE_RESUME)
+    refuse_without_root(schedule)
     found = definition.measured(actor, wanted_of(schedule))
     if text := moved(schedule.shape, found.shape):
         raise Problem(409, "wrong_state", f"{text} {DEFINE_AGAIN}", state=schedule.state)
@@ -216,6 +230,7 @@ def resume(actor: Actor, schedule: Schedule) -> Schedule:
             raise approvals.wrong_state(locked)
         _refuse_rejected(locked)
         _record(actor, Action.SCHEDULE_RESUME, locked)
+        Schedule.objects.filter(pk=locked.pk).update(resumed_at=Now())
         if approvals.is_approved(locked):
             approvals.activate(locked)
         else:
@@ -224,6 +239,13 @@ def resume(actor: Actor, schedule: Schedule) -> Schedule:
             )
         locked.refresh_from_db()
     return locked
+
+
+def refuse_without_root(schedule: Schedule) -> None:
+    """Raises Problem 409 `wrong_state` for one whose root was removed."""
+    if schedule.root is not None and schedule.root.removed_at is not None:
+        text = f"The root {schedule.root.name} was removed, so that this can only be removed. Nothing was changed."
+        raise Problem(409, "wrong_state", text, state=schedule.state)
 
 
 def _refuse_rejected(locked: Schedule) -> None:
@@ -250,7 +272,7 @@ def _record(actor: Actor, action: Action, schedule: Schedule, **said: Any) -> No
 
 def _taken(error: IntegrityError, name: str) -> Exception:
     """What the database refused, as a Problem 409 `name_taken`; any other error as it is."""
-    if "schedule_name_once" not in str(error):
+    if broken(error) != "schedule_name_once":
         return error
     text = f"A schedule is called {name} already. Nothing was changed."
     return Problem(409, "name_taken", text, fields={"name": text})

@@ -11,13 +11,12 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from console.accounts.appointments import Doubt
-from console.accounts.authority import GrantScope
 from console.accounts.models import Person
 from console.accounts.roles import Permission, Role, TokenScope
 from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
 from console.audit.services import record, refuse
-from console.base.errors import Problem
+from console.base.errors import Problem, broken
 from jobs.domain.policy import Policy, TableClass
 from jobs.lifecycle.cancelling import require_person
 from jobs.models import Schedule, ScheduleDecision
@@ -26,9 +25,9 @@ from jobs.policy.candidates import Candidates, candidates_for
 from jobs.schedules import times
 from jobs.schedules.definition import policy_of
 from jobs.schedules.locking import locked_row
+from jobs.schedules.places import SchedulePlace, may, place_of
 from jobs.schedules.queries import is_author
 from jobs.schedules.stopping import end_waiting, stop
-from tables.models import Table
 
 COMMENT_LENGTH = 4000
 State = Schedule.State
@@ -38,21 +37,21 @@ REJECTABLE = frozenset({State.AWAITING_APPROVAL, State.ACTIVE, State.PAUSED})
 def policy_now(schedule: Schedule) -> Policy:
     """The policy of the schedule's command under the current rules."""
     authors = sorted(uuid.UUID(author) for author in {*schedule.edited_by, str(schedule.run_by_id)})
-    return policy_of(schedule.command, authors, schedule.table, TableClass(schedule.table_class))
+    return policy_of(schedule.command, authors, place_of(schedule), TableClass(schedule.table_class))
 
 
-def candidates_of(authors: Collection[uuid.UUID], policy: Policy, table: Table) -> Candidates | None:
-    """Who could approve what these people define on the table; None, without a query, where no approval is needed."""
+def candidates_of(authors: Collection[uuid.UUID], policy: Policy, place: SchedulePlace) -> Candidates | None:
+    """Who could approve what these people define there; None, without a query, where no approval is needed."""
     if not policy.required_approvals:
         return None
     people = list(Person.objects.filter(pk__in=authors).order_by("name"))
-    return candidates_for(people, policy.role, GrantScope(table_id=table.pk), policy.required_approvals)
+    return candidates_for(people, policy.role, place.scope, policy.required_approvals)
 
 
 def doubt_of(judge: Person, schedule: Schedule) -> Doubt | None:
     """Why a person's approval doesn't count because of who appointed them or gave them the role; None if it does."""
     role = Role(schedule.policy.get("role", Role.APPROVER.value))
-    return doubt_about_any(judge, authors_of(schedule), role, schedule.table_id)
+    return doubt_about_any(judge, authors_of(schedule), role, place_of(schedule).scope)
 
 
 def required(schedule: Schedule) -> int:
@@ -122,8 +121,9 @@ def _check_may_decide(actor: Actor, schedule: Schedule, action: Action, comment:
         problem = Problem(403, "not_your_own", "You can’t decide about your own schedule. Nothing was changed.")
     elif actor.token is not None and not actor.token.allows(TokenScope.APPROVE):
         problem = Problem(403, "forbidden", "This token lacks the scope approve.")
-    elif not person.scopes(Permission.JOB_DECIDE).covers_table(schedule.table.root_id, schedule.table_id):
-        problem = Problem(403, "forbidden", "Only an approver of this table can decide about its schedules.")
+    elif not may(person, Permission.JOB_DECIDE, place := place_of(schedule)):
+        what = "this table" if place.table is not None else place.name
+        problem = Problem(403, "forbidden", f"Only an approver of {what} can decide about its schedules.")
     else:
         return
     refuse(actor, action, ObjectKind.SCHEDULE, schedule.pk, schedule.name, problem)
@@ -210,7 +210,6 @@ def _deciding(actor: Actor, schedule: Schedule, action: Action) -> Iterator[None
 
 
 def _named(error: IntegrityError) -> Problem:
-    for name, (status, code, detail) in _REFUSED.items():
-        if name in str(error):
-            return Problem(status, code, detail)
-    raise error
+    if broken(error) not in _REFUSED:
+        raise error
+    return Problem(*_REFUSED[broken(error)])

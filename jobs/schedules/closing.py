@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import uuid
 from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F, Q, QuerySet, Value
-from django.db.models.functions import Now
+from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, TextField, Value, When
+from django.db.models.functions import Concat, Now
 from django.utils import timezone
 
+from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
+from console.audit.services import record
 from jobs.commands.registry import queue_of
 from jobs.domain.states import ENDED, IN_REVIEW, Cause, State
 from jobs.lifecycle import wakeups
 from jobs.lifecycle.transitions import Fenced, move
 from jobs.models import Job, Schedule, ScheduleRun
 from jobs.policy import evaluate
-from jobs.schedules.opening import WHO, count_failure
-from jobs.schedules.refusals import STOPPING, WINDOW
-from jobs.schedules.stopping import end_waiting, stop
+from jobs.schedules.opening import count_failure
+from jobs.schedules.planning import WHO
+from jobs.schedules.queries import newest_due
+from jobs.schedules.refusals import STOPPING, WINDOW, of_definition
+from jobs.schedules.stopping import end_run, stop
 
 Outcome = ScheduleRun.Outcome
 APPROVED = "The schedule’s definition is approved, and the run is what it says: it waits for a worker."
@@ -35,7 +40,45 @@ def open_runs() -> QuerySet[ScheduleRun]:
     unwanted = ~Q(schedule__state=Schedule.State.ACTIVE) | ~Q(digest=F("schedule__digest"))
     ended = Q(job__state__in=ENDED) | Q(job=None)
     acts = ended | Q(job__state=State.AWAITING_APPROVAL) | waits & (late | unwanted)
-    return ScheduleRun.objects.filter(acts, outcome=Outcome.OPEN).only("pk")
+    return ScheduleRun.objects.filter(acts, outcome=Outcome.OPEN, is_planned=False).only("pk")
+
+
+def with_planned_to_end() -> QuerySet[Schedule]:
+    """The schedules with planned runs whose window has closed, or which they no longer want; by their keys alone."""
+    planned = ScheduleRun.objects.filter(schedule=OuterRef("pk"), outcome=Outcome.OPEN, is_planned=True)
+    closed = timezone.now() - OuterRef("window_minutes") * _MINUTE
+    over = planned.filter(~Q(digest=OuterRef("digest")) | Q(due_at__lt=closed))
+    idle = ~Q(state=Schedule.State.ACTIVE) | Q(removed_at__isnull=False)
+    return Schedule.objects.filter(idle & Exists(planned) | Exists(over), table=None).only("pk")
+
+
+def end_planned(schedule_id: uuid.UUID) -> bool:
+    """Ends these runs of one schedule. Returns whether there were any."""
+    with transaction.atomic():
+        held = Schedule.objects.select_for_update(of=("self",), skip_locked=True)
+        schedule = held.filter(pk=schedule_id).first()
+        if schedule is None:
+            return False
+        waiting = schedule.runs.filter(outcome=Outcome.OPEN, is_planned=True)
+        if schedule.state != Schedule.State.ACTIVE or schedule.removed_at is not None:
+            return _end_all(schedule, waiting, Outcome.ENDED, NO_LONGER) > 0
+        ended = _end_all(schedule, waiting.exclude(digest=schedule.digest), Outcome.ENDED, NO_LONGER)
+        closed = timezone.now() - timedelta(minutes=schedule.window_minutes)
+        late = LATE.format(minutes=schedule.window_minutes)
+        return ended + _end_all(schedule, waiting.filter(due_at__lt=closed), Outcome.SKIPPED, late) > 0
+
+
+def _end_all(schedule: Schedule, runs: QuerySet[ScheduleRun], outcome: ScheduleRun.Outcome, text: str) -> int:
+    """All at once, on record as a sum; the run of a table whose log couldn’t be read keeps why."""
+    more = Concat(Value(f"{text} "), F("text"), output_field=TextField())
+    why = Case(When(text="", then=Value(text)), default=more, output_field=TextField())
+    count = runs.update(outcome=outcome, text=why, ended_at=Now())
+    if count:
+        record(
+            Actor.system(WHO), Action.SCHEDULE_SKIP, ObjectKind.SCHEDULE, schedule.pk, schedule.name,
+            reason=text, after={"tables": count},
+        )  # fmt: skip
+    return count
 
 
 def look_at(pk: int) -> bool:
@@ -50,10 +93,9 @@ def look_at(pk: int) -> bool:
         if state in ENDED:
             _book(run, run.job)
         elif schedule.state != Schedule.State.ACTIVE or run.digest != schedule.digest:  # a worker gave it back since
-            return end_waiting(Actor.system(WHO), schedule, NO_LONGER)
+            return end_run(Actor.system(WHO), run, NO_LONGER)
         elif timezone.now() > schedule.closes(run.due_at):
-            text = LATE.format(minutes=schedule.window_minutes)
-            return end_waiting(Actor.system(WHO), schedule, text, Outcome.SKIPPED)
+            return end_run(Actor.system(WHO), run, LATE.format(minutes=schedule.window_minutes), Outcome.SKIPPED)
         else:
             return state is State.AWAITING_APPROVAL and let_run(run.job)
     return True
@@ -62,7 +104,7 @@ def look_at(pk: int) -> bool:
 def _locked(pk: int) -> ScheduleRun | None:
     """The open run with its schedule's row locked."""
     runs: QuerySet[ScheduleRun] = ScheduleRun.objects.filter(pk=pk, outcome=Outcome.OPEN)
-    held = runs.select_related("schedule", "schedule__table", "job", "job__table")
+    held = runs.select_related("schedule", "schedule__table", "schedule__root", "schedule__run_by", "job", "job__table")
     return held.select_for_update(of=("self", "schedule"), skip_locked=True).first()
 
 
@@ -91,12 +133,25 @@ def _book(run: ScheduleRun, job: Job) -> None:
     schedule, actor = run.schedule, Actor.system(WHO)
     if run.digest != schedule.digest:
         return  # defined anew meanwhile: how the earlier definition ended is nothing to the later one
-    if outcome == Outcome.SUCCEEDED:
+    if schedule.table_id is None:
+        if outcome == Outcome.FAILED:
+            _failed_of_many(run, job)
+    elif outcome == Outcome.SUCCEEDED:
         Schedule.objects.filter(pk=schedule.pk).update(failures=0)
     elif outcome == Outcome.FAILED:
         _failed(schedule, job, text)
     elif job.state == State.REJECTED and schedule.state == Schedule.State.ACTIVE:
         stop(actor, schedule, "An approver rejected its run.")
+
+
+def _failed_of_many(run: ScheduleRun, job: Job) -> None:
+    """It goes on with its other tables, unless none of them may be changed any more."""
+    schedule = run.schedule
+    is_stopping = (job.error or {}).get("code") in STOPPING and schedule.state == Schedule.State.ACTIVE
+    if is_stopping and (why := of_definition(schedule)):
+        stop(Actor.system(WHO), schedule, f"{why.message} {why.remedy}")
+    elif run.due_at == newest_due(schedule):
+        Schedule.objects.filter(pk=schedule.pk).update(failures=F("failures") + 1)
 
 
 def _failed(schedule: Schedule, job: Job, text: str) -> None:

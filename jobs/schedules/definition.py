@@ -7,32 +7,47 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from django.shortcuts import get_object_or_404
+
+from console.accounts.admins import who_gives_roles
+from console.accounts.models import Person
+from console.accounts.roles import Permission
+from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
+from console.audit.services import refuse
 from console.base.errors import Problem
 from console.base.text.counted import counted
 from jobs.commands.registry import ROWS, handling_of
 from jobs.domain.commands import Command, command_to_json
 from jobs.domain.digest import sha256_of
 from jobs.domain.errors import CommandRefused
-from jobs.domain.policy import Case, Policy, TableClass, decide
+from jobs.domain.policy import Policy, TableClass, decide
+from jobs.lifecycle.cancelling import require_person
 from jobs.models import Schedule
 from jobs.policy import protection
 from jobs.policy.evaluate import rules_for
+from jobs.predicates.reading import check_syntax
 from jobs.schedules import times
+from jobs.schedules.places import SchedulePlace, may
 from jobs.schedules.standing import needs_a_person, shape_of
 from jobs.targets.access import table_to_change
 from jobs.targets.problems import problem_of_refused
 from jobs.targets.writable import subject_to_change
-from tables.models import Table
+from tables.catalog.listing import roots_of
+from tables.models import Root
 
 NAME_LENGTH = 100
 LONGEST_WINDOW = 7 * 24 * 60  # minutes: a request expires after as long
 MOST_BYTES = 2**63 - 1
+TAG_LENGTH = 50
 
 
 @dataclass(frozen=True, slots=True)
 class WantedSchedule:
-    """What a person says of a schedule. `command` is as it was asked for; None as a bound: none."""
+    """What a person says of a schedule. `command` is as it was asked for; None as a bound: none.
+
+    With `root` or `tag` it runs on all tables there, and the command's own table is empty.
+    """
 
     command: Command
     cron: str
@@ -40,13 +55,20 @@ class WantedSchedule:
     window_minutes: int
     max_bytes: int | None = None
     max_minutes: int | None = None
+    root: uuid.UUID | None = None
+    tag: str = ""
+
+    @property
+    def is_for_many(self) -> bool:
+        return self.root is not None or bool(self.tag)
 
 
 @dataclass(frozen=True, slots=True)
 class MeasuredDefinition:
-    """The definition on its table as it is now: the log's preview, if the command has one before it is measured."""
+    """The definition on its table as it is now: the log's preview, if the command has one before it is measured. Of many tables neither
+    shape nor preview is looked at: each run is, on its own."""
 
-    table: Table
+    place: SchedulePlace
     shape: dict[str, Any]
     table_class: TableClass
     preview: dict[str, Any]
@@ -106,6 +128,8 @@ def _check_bounds(wanted: WantedSchedule) -> None:
 
 def measured(actor: Actor, wanted: WantedSchedule) -> MeasuredDefinition:
     """The definition on its table, read now. Raises Http404; Problem 400, 403, 409, 422 as a request of the command does."""
+    if wanted.is_for_many:
+        return _of_many(actor, wanted)
     table = table_to_change(actor, uuid.UUID(str(getattr(wanted.command, "table", ""))))
     protection.require_unprotected(actor, wanted.command.kind, table.path)
     try:
@@ -115,9 +139,53 @@ def measured(actor: Actor, wanted: WantedSchedule) -> MeasuredDefinition:
     preview = handling_of(wanted.command.kind).prepare(actor, wanted.command, subject).preview or {}
     if refusal := needs_a_person(wanted.command.kind, preview):
         raise problem_of_refused(CommandRefused(refusal))
-    return MeasuredDefinition(
-        table, shape_of(subject), TableClass(preview.get("class") or TableClass.ORDINARY), bounded(wanted, preview)
-    )
+    table_class = TableClass(preview.get("class") or TableClass.ORDINARY)
+    return MeasuredDefinition(SchedulePlace(table), shape_of(subject), table_class, bounded(wanted, preview))
+
+
+def _of_many(actor: Actor, wanted: WantedSchedule) -> MeasuredDefinition:
+    """For all tables of a root or with a tag. A run that affects more of its table than an ordinary one, such as a vacuum with less than
+    a week of retention, isn't what is approved here."""
+    person = require_person(actor)
+    if getattr(wanted.command, "table", ""):
+        raise invalid("command", "Leave the table out: the schedule is for all tables of a root or with a tag.")
+    if wanted.root is not None and wanted.tag:
+        raise invalid("tag", "A schedule is for the tables of a root or for those with a tag, not for both.")
+    if len(wanted.tag) > TAG_LENGTH or wanted.tag != wanted.tag.strip() or not wanted.tag.isprintable():
+        raise invalid("tag", f"A tag has 1 to {TAG_LENGTH} printable characters.")
+    place = SchedulePlace(tag=wanted.tag) if wanted.root is None else SchedulePlace(root=_root(person, wanted.root))
+    require_operator_there(actor, place)
+    handling_of(wanted.command.kind).check_for_many(wanted.command)
+    _check_predicate(wanted.command)
+    if place.root is not None:
+        protection.require_unprotected(actor, wanted.command.kind, place.root.uri)
+    return MeasuredDefinition(place, {}, TableClass.ORDINARY, {})
+
+
+def _check_predicate(command: Command) -> None:
+    """Raises Problem 400 for one that fits no table. A table that lacks its columns is skipped, with why."""
+    predicate = getattr(command, "predicate", None)
+    if predicate is None:
+        return
+    try:
+        check_syntax(predicate)
+    except CommandRefused as refused:
+        raise problem_of_refused(refused) from None
+
+
+def require_operator_there(actor: Actor, place: SchedulePlace) -> None:
+    """Raises Problem 403 `forbidden`, on record, unless the person may change all the tables of a root, or any table for a tag."""
+    if not may(require_person(actor), Permission.JOB_REQUEST, place):
+        what = "everything, since any table may get the tag" if place.root is None else f"the root {place.root.name}"
+        problem = Problem(
+            403, "forbidden", f"That takes an operator of {what}. Nothing was changed. {who_gives_roles()}"
+        )
+        refuse(actor, Action.SCHEDULE_CREATE, ObjectKind.SCHEDULE, "", place.name, problem)
+
+
+def _root(person: Person, root_id: uuid.UUID) -> Root:
+    """Raises Http404 for a root of which the person sees nothing."""
+    return get_object_or_404(roots_of(person), pk=root_id)
 
 
 def bounded(wanted: WantedSchedule, preview: dict[str, Any]) -> dict[str, Any]:
@@ -135,7 +203,9 @@ def digest_of(wanted: WantedSchedule, found: MeasuredDefinition) -> str:
             command=wanted.command.kind,
             schema_version=wanted.command.schema_version,
             parameters=command_to_json(wanted.command),
-            table_id=found.table.pk,
+            table=found.place.table,
+            root=found.place.root,
+            tag=found.place.tag,
             shape=found.shape,
             table_class=found.table_class.value,
             cron=wanted.cron,
@@ -154,7 +224,7 @@ def digest_of_row(schedule: Schedule) -> str:
             "command": schedule.command,
             "schema_version": schedule.schema_version,
             "parameters": schedule.parameters,
-            "table": str(schedule.table_id),
+            **_where(schedule),
             "shape": schedule.shape,
             "class": schedule.table_class,
             "cron": schedule.cron,
@@ -165,8 +235,14 @@ def digest_of_row(schedule: Schedule) -> str:
     )
 
 
-def policy_of(command: str, authors: Iterable[uuid.UUID], table: Table, table_class: TableClass) -> Policy:
-    """The policy of the command on that table, whatever share of it a run affects: the strictest by whoever shaped the definition."""
-    case = Case(command=command, root=str(table.root_id), table=str(table.pk), table_class=table_class)
-    policies = [decide(rules_for(command, author), case) for author in authors]
+def _where(schedule: Schedule) -> dict[str, str]:
+    if schedule.table_id is not None:
+        return {"table": str(schedule.table_id)}
+    return {"tag": schedule.tag} if schedule.root_id is None else {"root": str(schedule.root_id)}
+
+
+def policy_of(command: str, authors: Iterable[uuid.UUID], place: SchedulePlace, table_class: TableClass) -> Policy:
+    """The policy of the command there, whatever share of a table a run affects: the strictest by whoever shaped the definition."""
+    rules = [rules_for(command, author) for author in authors]
+    policies = [decide(each, case) for case in place.cases(command, table_class) for each in rules]
     return max(policies, key=lambda policy: (policy.required_approvals, policy.refuses_tokens))

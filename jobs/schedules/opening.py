@@ -15,32 +15,37 @@ from django.utils import timezone
 from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
 from console.audit.services import record
-from console.base.errors import Problem
+from console.base.errors import Problem, broken
 from console.base.logs import log
 from jobs.commands.base import Prepared
 from jobs.commands.registry import handling_of
 from jobs.domain.errors import CommandRefused
 from jobs.models import Schedule, ScheduleRun
 from jobs.requests import asking
-from jobs.schedules import approvals, times
+from jobs.schedules import approvals, planning, times
 from jobs.schedules.acts import wanted_of
+from jobs.schedules.places import table_of
+from jobs.schedules.planning import FAILURES, WHO
 from jobs.schedules.queries import open_run
 from jobs.schedules.refusals import of_definition
 from jobs.schedules.standing import DEFINE_AGAIN, moved, shape_of
 from jobs.schedules.stopping import stop
 from jobs.targets.writable import subject_to_change
 
-WHO = "dispatcher"
 MOST = 200  # schedules whose due times are mended in one look
-FAILURES = 2  # in a row, and the schedule stops
 EDIT_OR_RESUME = "Edit the schedule, or resume it once this machine knows the zone."
 CLOCK_BACK = timedelta(hours=1)  # a clock that is put back by less is right again soon
 Outcome = ScheduleRun.Outcome
 
 
 def due() -> QuerySet[Schedule]:
-    """The active schedules that are due, by their keys alone."""
-    return _due_rows().select_related(None).only("pk")
+    """The active schedules on one table that are due, by their keys alone."""
+    return _due_rows().filter(table__isnull=False).select_related(None).only("pk")
+
+
+def due_for_many() -> QuerySet[Schedule]:
+    """The same of those for many tables: to plan their runs takes no look at any store."""
+    return _due_rows().filter(table=None).select_related(None).only("pk")
 
 
 def too_far() -> list[uuid.UUID]:
@@ -69,7 +74,7 @@ def _due_rows() -> QuerySet[Schedule]:
     # By this process's clock, as the times of an expression are.
     return Schedule.objects.filter(
         state=Schedule.State.ACTIVE, removed_at=None, next_due_at__lte=timezone.now()
-    ).select_related("table", "run_by")
+    ).select_related("table", "root", "run_by")
 
 
 def open_if_due(pk: uuid.UUID) -> bool:
@@ -88,15 +93,48 @@ def _open_due(schedule: Schedule, since: datetime) -> bool:
     """Raises NeverDue for times that can't be told any more, as in a zone that this machine doesn't know."""
     now = timezone.now()
     due_at = times.newest(schedule.cron, schedule.time_zone, since, now)
-    if now > schedule.closes(due_at):
+    is_late = now > schedule.closes(due_at)
+    if schedule.table_id is None:
+        return _end_unfit(schedule) or _locked(schedule, lambda row: _plan(row, due_at, is_late=is_late))
+    if is_late:
         return _locked(schedule, lambda row: _skip(row, due_at, _why_late(row)))
     if open_run(schedule) is not None:
         return False  # it waits in its window for its own earlier run
+    return _end_unfit(schedule) or _open(schedule, due_at)
+
+
+def open_planned(pk: int) -> bool:
+    """Opens a planned run of a schedule for many tables, or skips it. Returns whether it did anything."""
+    return planning.open_planned(pk, _end_unfit_active)
+
+
+def _end_unfit_active(schedule: Schedule) -> bool:
+    """As `_end_unfit` for one that isn’t due now: on its row, unless it changed meanwhile."""
+    why = of_definition(schedule)
+    if why is None and approvals.is_approved(schedule):
+        return False
+    with transaction.atomic():
+        held = Schedule.objects.select_for_update(of=("self",), skip_locked=True)
+        row = held.filter(pk=schedule.pk, revision=schedule.revision, state=Schedule.State.ACTIVE).first()
+        if row is None:
+            return False
+        if why is not None:
+            stop(Actor.system(WHO), row, f"{why.message} {why.remedy}")
+        else:
+            _wait_for_approvals(row)
+    return True
+
+
+def _plan(row: Schedule, due_at: datetime, *, is_late: bool) -> None:
+    planning.plan(row, due_at, is_late=is_late)
+    _next(row, due_at)
+
+
+def _end_unfit(schedule: Schedule) -> bool:
+    """Stops one that can't go on, and lets one wait that lacks approvals. Returns whether it did."""
     if why := of_definition(schedule):
         return _locked(schedule, lambda row: stop(Actor.system(WHO), row, f"{why.message} {why.remedy}"))
-    if not approvals.is_approved(schedule):
-        return _locked(schedule, _wait_for_approvals)
-    return _open(schedule, due_at)
+    return not approvals.is_approved(schedule) and _locked(schedule, _wait_for_approvals)
 
 
 def _locked(seen: Schedule, act: Callable[[Schedule], object]) -> bool:
@@ -130,7 +168,13 @@ def _skip(row: Schedule, due_at: datetime, text: str) -> None:
         reason=text, after={"due_at": due_at.isoformat()}, table=row.table_id,
     )  # fmt: skip
     ScheduleRun.objects.create(
-        schedule=row, due_at=due_at, digest=row.digest, outcome=Outcome.SKIPPED, text=text, ended_at=Now()
+        schedule=row,
+        table=table_of(row),
+        due_at=due_at,
+        digest=row.digest,
+        outcome=Outcome.SKIPPED,
+        text=text,
+        ended_at=Now(),
     )
     _next(row, due_at)
 
@@ -169,14 +213,14 @@ def _open(schedule: Schedule, due_at: datetime) -> bool:
     try:
         return _locked(schedule, lambda row: _enter(row, due_at, ready))
     except IntegrityError as error:
-        if "job_already_open" not in str(error):
+        if broken(error) != "job_already_open":
             raise
         return False  # a person asked for the same: the run waits in its window
 
 
 def _prepared(schedule: Schedule) -> tuple[str, Prepared | None]:
     """The request on the table as it is now; or what of the approved table no longer holds. Raises Http404, Problem, CommandRefused."""
-    subject = subject_to_change(schedule.table_id)
+    subject = subject_to_change(table_of(schedule).pk)
     if text := moved(schedule.shape, shape_of(subject)):
         return f"{text} {DEFINE_AGAIN}", None
     command = wanted_of(schedule).command
@@ -187,14 +231,25 @@ def _enter(row: Schedule, due_at: datetime, prepared: Prepared) -> None:
     reason = f"Schedule {row.name}: {row.reason}"[: asking.REASON_LENGTH]
     job = asking.enter(Actor.system(WHO), row.run_by, prepared, reason, row.pk)
     ScheduleRun.objects.create(
-        schedule=row, due_at=due_at, job=job, digest=row.digest, parameters_sha256=job.parameters_sha256
+        schedule=row,
+        table=table_of(row),
+        due_at=due_at,
+        job=job,
+        digest=row.digest,
+        parameters_sha256=job.parameters_sha256,
     )
     _next(row, due_at)
 
 
 def _failed(row: Schedule, due_at: datetime, text: str) -> None:
     ScheduleRun.objects.create(
-        schedule=row, due_at=due_at, digest=row.digest, outcome=Outcome.FAILED, text=text, ended_at=Now()
+        schedule=row,
+        table=table_of(row),
+        due_at=due_at,
+        digest=row.digest,
+        outcome=Outcome.FAILED,
+        text=text,
+        ended_at=Now(),
     )
     _next(row, due_at)
     count_failure(row, text)

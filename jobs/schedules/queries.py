@@ -3,33 +3,42 @@
 from __future__ import annotations
 
 import uuid
+from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
-from django.db.models import Case, Exists, OuterRef, Q, QuerySet, Subquery, When
+from django.db.models import Case, Count, Exists, OuterRef, Q, QuerySet, Subquery, When
 from django.http import Http404
 
 from console.accounts.models import Person
 from console.accounts.roles import Permission
 from jobs.models import Job, Schedule, ScheduleDecision, ScheduleRun
+from jobs.schedules.places import may, place_of
 from tables.models import Table
 
 ON_HOME = 8
 MOST_WAITING = 50
 State = Schedule.State
-SHOWN = ("pk", "name", "command", "state", "state_text", "state_at", "table_id", "table__name")
-RUNS = 20
+SHOWN = (
+    "pk", "name", "command", "state", "state_text", "state_at", "failures", "table_id", "table__name", "root__name", "tag",
+)  # fmt: skip
+RUNS, LOOKED_AT = 20, 20_000
 RANK = Case(When(state=State.STOPPED, then=0), When(state=State.AWAITING_APPROVAL, then=1), default=2)
-FAILING = Q(state=State.ACTIVE, failures__gt=0)  # the next run that fails stops it
+FAILING = Q(state=State.ACTIVE, failures__gt=0)  # of one table: the next run that fails stops it
 
 
 def visible_to(person: Person) -> QuerySet[Schedule]:
-    """The schedules on tables that the person may see; removed ones aside."""
+    """The schedules on tables that the person may see, and those for all tables of a root that has one of these; those of a tag, which any
+    table may get, are seen by everyone who sees tables. Removed ones aside."""
     scopes = person.scopes(Permission.TABLE_READ)
-    schedules = Schedule.objects.filter(removed_at=None).select_related("table", "run_by", "created_by")
+    schedules = Schedule.objects.filter(removed_at=None).select_related("table", "root", "run_by", "created_by")
     if scopes.everything:
         return schedules
-    return schedules.filter(Q(table__root_id__in=scopes.roots) | Q(table_id__in=scopes.tables))
+    own = Q(table__root_id__in=scopes.roots) | Q(table_id__in=scopes.tables) | Q(root_id__in=scopes.roots)
+    own |= Q(root_id__in=Table.objects.filter(pk__in=scopes.tables).values("root_id"))
+    return schedules.filter(own | ~Q(tag="") if scopes else own)
 
 
 def schedule_for(person: Person, schedule_id: uuid.UUID) -> Schedule:
@@ -43,12 +52,8 @@ def schedule_for(person: Person, schedule_id: uuid.UUID) -> Schedule:
 def named(person: Person, text: str) -> QuerySet[Schedule]:
     """Those whose name, table or command holds the text, by name."""
     fits = Q(name__icontains=text) | Q(table__name__icontains=text) | Q(command__icontains=text)
+    fits |= Q(root__name__icontains=text) | Q(tag__icontains=text)
     return visible_to(person).filter(fits).order_by("name")
-
-
-def on_table(person: Person, table: Table) -> QuerySet[Schedule]:
-    """Those of one table, by name."""
-    return visible_to(person).filter(table=table).order_by("name")
 
 
 def on_home(person: Person) -> list[dict[str, Any]]:
@@ -58,7 +63,8 @@ def on_home(person: Person) -> list[dict[str, Any]]:
     """
     waiting = Q(state__in=[State.STOPPED, State.AWAITING_APPROVAL])
     needing = visible_to(person).select_related(None).filter(waiting | FAILING)
-    failed = ScheduleRun.objects.filter(schedule=OuterRef("pk"), outcome=ScheduleRun.Outcome.FAILED).order_by("-id")
+    runs = ScheduleRun.objects.filter(schedule=OuterRef("pk"), outcome=ScheduleRun.Outcome.FAILED)
+    failed = _seen_by(person, runs).order_by("-id")
     told = {"failed_at": Subquery(failed.values("ended_at")[:1]), "failed_text": Subquery(failed.values("text")[:1])}
     return list(needing.annotate(rank=RANK, **told).order_by("rank", "name").values(*SHOWN, *told)[:ON_HOME])
 
@@ -76,21 +82,21 @@ def waiting_for(person: Person) -> list[dict[str, Any]]:
         return []
     waiting = Schedule.objects.filter(state=State.AWAITING_APPROVAL, removed_at=None)
     if not decides.everything:
-        waiting = waiting.filter(Q(table__root_id__in=decides.roots) | Q(table_id__in=decides.tables))
+        of_tables = Q(table__root_id__in=decides.roots) | Q(table_id__in=decides.tables)
+        waiting = waiting.filter(of_tables | Q(root_id__in=decides.roots))
     others = waiting.exclude(run_by=person).exclude(edited_by__contains=[str(person.pk)])
     decided = ScheduleDecision.objects.filter(schedule=OuterRef("pk"), person=person, voided_at=None)
     return list(others.filter(~Exists(decided)).order_by("state_at").values(*SHOWN)[:MOST_WAITING])
 
 
 def may_run(person: Person, schedule: Schedule) -> bool:
-    """Whether the person may change, pause and resume the schedule: as an operator of its table."""
-    return person.scopes(Permission.JOB_REQUEST).covers_table(schedule.table.root_id, schedule.table_id)
+    """Whether the person may change, pause and resume the schedule: as an operator of its table, its root, or everything."""
+    return may(person, Permission.JOB_REQUEST, place_of(schedule))
 
 
 def may_decide(person: Person, schedule: Schedule) -> bool:
-    """Whether the person may decide on the schedule: as an approver of its table who had no part in its definition."""
-    decides = person.scopes(Permission.JOB_DECIDE).covers_table(schedule.table.root_id, schedule.table_id)
-    return decides and not is_author(person, schedule)
+    """Whether the person may decide on the schedule: as an approver there who had no part in its definition."""
+    return may(person, Permission.JOB_DECIDE, place_of(schedule)) and not is_author(person, schedule)
 
 
 def is_author(person: Person, schedule: Schedule) -> bool:
@@ -99,20 +105,74 @@ def is_author(person: Person, schedule: Schedule) -> bool:
 
 
 def last_runs(schedules: Iterable[Schedule]) -> dict[uuid.UUID, ScheduleRun]:
-    """The newest run of each schedule; one query, which reads one run of each from an index, however many there are."""
+    """The newest run of each schedule; one query, which reads one run of each from an index, however many there are.
+
+    Of a schedule for many tables it is of any of these: its time alone says something of all.
+    """
     newest = ScheduleRun.objects.filter(schedule=OuterRef("pk")).order_by("-id").values("pk")[:1]
     rows = Schedule.objects.filter(pk__in=[schedule.pk for schedule in schedules]).values(newest=Subquery(newest))
-    return {run.schedule_id: run for run in ScheduleRun.objects.filter(pk__in=rows).select_related("job")}
+    return {run.schedule_id: run for run in ScheduleRun.objects.filter(pk__in=rows).select_related("job", "table")}
 
 
-def newest_runs(schedule: Schedule) -> list[ScheduleRun]:
-    """Its newest runs, RUNS at most."""
-    return list(schedule.runs.select_related("job").order_by("-id")[:RUNS])
+def runs_of(person: Person, schedule: Schedule) -> QuerySet[ScheduleRun]:
+    """Its runs on the tables that the person may see."""
+    runs = schedule.runs.select_related("job", "table")
+    return runs if sees_all(person, schedule) else _seen_by(person, runs)
+
+
+def sees_all(person: Person, schedule: Schedule) -> bool:
+    """Whether the person may see every table that it is for."""
+    return may(person, Permission.TABLE_READ, place_of(schedule))
+
+
+def _seen_by(person: Person, runs: QuerySet[ScheduleRun]) -> QuerySet[ScheduleRun]:
+    scopes = person.scopes(Permission.TABLE_READ)
+    if scopes.everything:
+        return runs
+    return runs.filter(Q(table__root_id__in=scopes.roots) | Q(table_id__in=scopes.tables))
+
+
+def newest_runs(person: Person, schedule: Schedule) -> list[ScheduleRun]:
+    """Its newest runs on these tables, RUNS at most, among the LOOKED_AT newest ones."""
+    runs = runs_of(person, schedule).order_by("-id")
+    if not sees_all(person, schedule):
+        runs = runs.filter(pk__in=schedule.runs.order_by("-id").values("pk")[:LOOKED_AT])
+    return list(runs[:RUNS])
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How many runs of one time there are, by outcome; `planned` ones aren't opened yet, `open` ones are under way."""
+
+    due_at: datetime
+    counts: Mapping[str, int]
+
+
+def tally_of(person: Person, schedule: Schedule) -> Tally | None:
+    """The runs of the newest time of a schedule for many tables, on those that the person may see; None for one on a table, or before."""
+    due_at = newest_due(schedule)
+    if schedule.table_id is not None or due_at is None:
+        return None
+    rows = runs_of(person, schedule).filter(due_at=due_at).order_by().values_list("outcome", "is_planned")
+    counts: Counter[str] = Counter()
+    for outcome, is_planned, number in rows.annotate(number=Count("pk")):
+        counts[outcome or ("planned" if is_planned else "open")] += number
+    return Tally(due_at, dict(counts))
+
+
+def newest_due(schedule: Schedule) -> datetime | None:
+    """The newest time for which runs were opened or planned; None before the first."""
+    return schedule.runs.order_by("-id").values_list("due_at", flat=True).first()
 
 
 def open_run(schedule: Schedule) -> ScheduleRun | None:
-    """The run that hasn't ended; a schedule has one at most."""
-    return schedule.runs.select_related("job").filter(outcome=ScheduleRun.Outcome.OPEN).first()
+    """The run of a schedule on one table that hasn't ended; there is one at most."""
+    return open_runs(schedule).first()
+
+
+def open_runs(schedule: Schedule) -> QuerySet[ScheduleRun]:
+    """The runs that haven't ended; one at most for each table."""
+    return schedule.runs.select_related("job").filter(outcome=ScheduleRun.Outcome.OPEN)
 
 
 def approvers_of_run(job: Job) -> set[uuid.UUID]:

@@ -17,11 +17,13 @@ from jobs.domain.digest import sha256_of
 from jobs.domain.errors import CommandRefused, Refusal
 from jobs.models import Job, Schedule, ScheduleRun
 from jobs.policy import protection
-from jobs.schedules.acts import wanted_of
+from jobs.schedules.acts import command_on
 from jobs.schedules.definition import digest_of_row
+from jobs.schedules.places import place_of
 from jobs.schedules.queries import may_run
 from jobs.schedules.standing import DEFINE_AGAIN, moved, needs_a_person, shape_of
 from jobs.targets.subject import subject_of
+from tables.models import Table
 
 MOVED = "schedule_moved"
 FORBIDDEN = "forbidden"
@@ -41,19 +43,31 @@ def run_limit(job: Job, limit: float) -> float:
 
 
 def of_definition(schedule: Schedule) -> Refusal | None:
-    """Why no run of this schedule may begin, whatever its table is like: its person's rights, its row, this Levee's
-    commands, a rule that protects its table."""
+    """Why no run of this schedule may begin, whatever a table is like: its person's rights, its row, this Levee's commands, a root that
+    is gone, a rule that protects its one table."""
     person, row = schedule.run_by, ROWS.get(schedule.command)
     if not person.is_active or not may_run(person, schedule):
-        text = f"It ran in the name of {person.name}, who may no longer request jobs on this table."
-        return Refusal(FORBIDDEN, text, remedy="An operator of the table can edit it to run it in their name.")
+        text = f"It ran in the name of {person.name}, who may no longer request jobs on {_where(schedule)}."
+        return Refusal(FORBIDDEN, text, remedy="An operator there can edit it to run it in their name.")
+    if schedule.root is not None and schedule.root.removed_at is not None:
+        text = f"The root {schedule.root.name} was removed."
+        return Refusal(MOVED, text, remedy="Remove the schedule too.")
     if row is None or not row.may_be_scheduled or row.value.schema_version != schedule.schema_version:
         text = f"This Levee no longer schedules the {schedule.command.replace('_', ' ')} as it was defined."
         return Refusal(MOVED, text, remedy=DEFINE_AGAIN)
     if digest_of_row(schedule) != schedule.digest:
         return Refusal(MOVED, NOT_AS_APPROVED, remedy=DEFINE_AGAIN)
-    protecting = protection.over(schedule.command, schedule.table.path, person.pk)
+    return None if schedule.table is None else of_rules(schedule, schedule.table)
+
+
+def of_rules(schedule: Schedule, table: Table) -> Refusal | None:
+    """The rule that protects a table from its runs; None if there is none."""
+    protecting = protection.over(schedule.command, table.path, schedule.run_by_id)
     return None if protecting is None else protection.refusal_of(protecting)
+
+
+def _where(schedule: Schedule) -> str:
+    return "this table" if schedule.table_id is not None else place_of(schedule).name
 
 
 def of_preview(job: Job, preview: Preview) -> tuple[Refusal, ...]:
@@ -63,16 +77,27 @@ def of_preview(job: Job, preview: Preview) -> tuple[Refusal, ...]:
         return ()
     if refusal := of_definition(schedule):
         return (refusal,)
+    if schedule.table is None and (refusal := of_table(schedule, job.table)):
+        return (refusal,)
     try:
-        found = moved(schedule.shape, shape_of(subject_of(job.table_id)))
+        found = moved(schedule.shape, shape_of(subject_of(job.table_id))) if schedule.table is not None else ""
     except CommandRefused as refused:
         return refused.refusals
     if not found and str(preview.get("class") or "ordinary") != schedule.table_class:
         found = "A run would now affect more or less of the table than what was approved."
     if found:
-        return (Refusal(MOVED, f"What was approved no longer holds. {found}", remedy=DEFINE_AGAIN),)
+        remedy = DEFINE_AGAIN if schedule.table is not None else "Define a schedule of this table for it."
+        return (Refusal(MOVED, f"What was approved no longer holds. {found}", remedy=remedy),)
     refusal = needs_a_person(schedule.command, preview)
     return (refusal,) if refusal else _of_bytes(schedule, preview)
+
+
+def of_table(schedule: Schedule, table: Table) -> Refusal | None:
+    """Why a schedule for many tables doesn't run on this one: it is none of them any more, or a rule protects it."""
+    place = place_of(schedule)
+    if not place.covers(table):
+        return Refusal(MOVED, f"The table isn’t one of {place.name} any more.", remedy="Request the job itself.")
+    return of_rules(schedule, table)
 
 
 def _of_bytes(schedule: Schedule, preview: Preview) -> tuple[Refusal, ...]:
@@ -116,7 +141,7 @@ def _of_window(job: Job, schedule: Schedule) -> tuple[Refusal, ...]:
 
 def _of_command(job: Job, schedule: Schedule) -> tuple[Refusal, ...]:
     """That the job isn't what the definition gives on its table as it is."""
-    command = wanted_of(schedule).command
+    command = command_on(schedule, job.table_id)
     try:
         prepared = handling_of(command.kind).prepare(Actor.acting_for(schedule.run_by), command, None)
     except (Problem, Http404) as refused:
@@ -129,5 +154,5 @@ def _of_command(job: Job, schedule: Schedule) -> tuple[Refusal, ...]:
 
 
 def _schedule(job: Job) -> Schedule | None:
-    rows = Schedule.objects.select_related("table", "run_by")
+    rows = Schedule.objects.select_related("table", "root", "run_by")
     return None if job.schedule_id is None else rows.filter(pk=job.schedule_id).first()

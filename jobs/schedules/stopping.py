@@ -1,4 +1,4 @@
-"""Ends a schedule's waiting run, and stops a schedule that can't go on. In the caller's transaction, which holds its row."""
+"""Ends a schedule's waiting runs, and stops a schedule that can't go on. In the caller's transaction, which holds its row."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from console.audit.services import record
 from jobs.domain.states import IN_REVIEW, Cause, State
 from jobs.lifecycle.transitions import Fenced, move
 from jobs.models import Schedule, ScheduleRun
-from jobs.schedules.queries import open_run
+from jobs.schedules.queries import open_runs
 
 
 def stop(actor: Actor, schedule: Schedule, text: str) -> None:
@@ -28,15 +28,24 @@ def stop(actor: Actor, schedule: Schedule, text: str) -> None:
 def end_waiting(
     actor: Actor, schedule: Schedule, text: str, outcome: ScheduleRun.Outcome = ScheduleRun.Outcome.ENDED
 ) -> bool:
-    """Cancels the schedule's run if no worker has it yet. Returns whether it did."""
-    opened = open_run(schedule)
-    if opened is None or opened.job is None or opened.job.state not in IN_REVIEW:
+    """Cancels the schedule's runs that no worker has yet, and those that are planned. Returns whether there were any."""
+    runs = open_runs(schedule)
+    planned = runs.filter(is_planned=True).update(outcome=outcome, text=text, ended_at=Now())
+    ended = [end_run(actor, run, text, outcome) for run in runs.filter(job__state__in=IN_REVIEW)]
+    return planned > 0 or any(ended)
+
+
+def end_run(
+    actor: Actor, run: ScheduleRun, text: str, outcome: ScheduleRun.Outcome = ScheduleRun.Outcome.ENDED
+) -> bool:
+    """Cancels a run's job if no worker has it yet. Returns whether it did."""
+    if run.job is None or run.job.state not in IN_REVIEW:
         return False
     try:
-        move(opened.job, State.CANCELLED, Cause.CANCELLER, actor.name, text=text)
+        move(run.job, State.CANCELLED, Cause.CANCELLER, actor.name, text=text)
     except Fenced:
         return False  # a worker has just claimed it
-    ScheduleRun.objects.filter(pk=opened.pk).update(outcome=outcome, text=text, ended_at=Now())
+    ScheduleRun.objects.filter(pk=run.pk).update(outcome=outcome, text=text, ended_at=Now())
     return True
 
 

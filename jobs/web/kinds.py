@@ -56,7 +56,7 @@ SCHEDULES = ListKind(
     address="jobs:schedules",
     filters=frozenset({"state"}),
     columns=(
-        ("what", "Command and table"),
+        ("what", "Command, and on what"),
         ("state", "State"),
         ("when", "When"),
         ("next", "Next run"),

@@ -37,7 +37,7 @@ class Size:
     waiting: int  # requests that wait for an approval
     decided: int  # jobs that one person has decided
     schedules: int
-    runs: int  # of each schedule
+    runs: int  # of each schedule; of the one for all tables of a root, on each of these
     roots: int
 
     @property
@@ -83,9 +83,16 @@ select gen_random_uuid(), md5('job' || n)::uuid, %(approver)s, 'approve', '', ''
 from generate_series(1, %(decided)s) n
 """
 _RUNS = """
-insert into jobs_schedulerun (schedule_id, due_at, digest, parameters_sha256, outcome, text, ended_at)
-select s.id, now() - make_interval(days => n), s.digest, '', 'succeeded', '', now() - make_interval(days => n)
-from jobs_schedule s cross join generate_series(1, %(runs)s) n order by n desc
+insert into jobs_schedulerun (schedule_id, table_id, due_at, digest, parameters_sha256, outcome, text, ended_at)
+select s.id, s.table_id, now() - make_interval(days => n), s.digest, '', 'succeeded', '', now() - make_interval(days => n)
+from jobs_schedule s cross join generate_series(1, %(runs)s) n where s.table_id is not null order by n desc
+"""
+# The schedule for all tables of a root: each earlier time, and the newest one, planned.
+_RUNS_OF_MANY = """
+insert into jobs_schedulerun (schedule_id, table_id, due_at, digest, parameters_sha256, is_planned, outcome, text, ended_at)
+select s.id, t.id, now() - make_interval(days => n), s.digest, '', n = 0, case n when 0 then '' else 'succeeded' end, '',
+    case n when 0 then null else now() - make_interval(days => n) end
+from jobs_schedule s join tables_table t on t.root_id = s.root_id cross join generate_series(0, %(runs)s) n order by n desc
 """
 
 
@@ -133,11 +140,12 @@ def _load_more(asker: Any, size: Size) -> dict[str, Any]:
     for place, table in enumerate(Table.objects.order_by("id")[: size.schedules]):
         state = states.get(place // 10 % 10)  # the last digit says the root
         factories.schedule(table, asker, **({"state": state, "next_due_at": None} if state else {}))
+    many = factories.schedule(None, asker, root=Root.objects.get(name="root0"))
     # By name after those that hold the tables.
     for number in range(size.roots - 10):
         factories.RootFactory(name=f"spare{number:03}", uri=f"/bench-spare/{number}")
     people = {"approver": approver, "second": second, "admin": admin}
-    return {name: Person.objects.get(pk=who.pk) for name, who in people.items()}
+    return {"many": many.pk, **{name: Person.objects.get(pk=who.pk) for name, who in people.items()}}
 
 
 def load_jobs(home: Any, found: dict[str, Any], size: Size) -> None:
@@ -151,7 +159,7 @@ def load_jobs(home: Any, found: dict[str, Any], size: Size) -> None:
     }  # fmt: skip
     with postgres.connect(home) as connection, connection.transaction():
         connection.execute("set local session_replication_role = replica")
-        for statement in (_JOBS, _WAITING, _APPROVED, _DECIDED, _RUNS):
+        for statement in (_JOBS, _WAITING, _APPROVED, _DECIDED, _RUNS, _RUNS_OF_MANY):
             connection.execute(statement, values)
     with postgres.connect(home) as connection:
         connection.autocommit = True
@@ -191,6 +199,7 @@ def requests(found: dict[str, Any], size: Size) -> dict[str, Callable[[int], Req
         "approvals, 50 decided": lambda place: ("approver", "/approvals/?show=decided"),
         "schedules, 50 rows": lambda place: ("person", "/schedules/"),
         "schedules, 50 rows, stopped first": lambda place: ("person", "/schedules/?order=stopped"),
+        "a schedule for all tables of a root": lambda place: ("person", f"/schedules/{found['many']}/"),
         "roots, 50 rows": lambda place: ("admin", "/roots/"),
     }
 
@@ -238,6 +247,21 @@ def measure(found: dict[str, Any], size: Size) -> dict[str, dict[str, float]]:
     }
 
 
+def measure_look(size: Size) -> dict[str, float]:
+    """Median and 95th percentile (milliseconds) of how long the dispatcher takes to find what to do about the planned runs."""
+    from jobs.dispatcher.stores import by_store
+    from jobs.schedules import closing, planning
+
+    times = []
+    for _ in range(size.rounds):
+        start = time.perf_counter()
+        assert by_store(planning.planned())
+        assert not list(closing.with_planned_to_end())
+        list(closing.open_runs()[:1])
+        times.append((time.perf_counter() - start) * 1000)
+    return {"median": statistics.median(times), "p95": sorted(times)[int(len(times) * 0.95)]}
+
+
 def run(size: Size) -> dict[str, Any]:
     """The whole bench on a server of its own."""
     home = servers.prepare_environment()
@@ -251,7 +275,7 @@ def run(size: Size) -> dict[str, Any]:
             call_command("migrate", database="admin", verbosity=0)
             found = load(size)
             load_jobs(home, found, size)
-            return {"requests": measure(found, size)}
+            return {"requests": measure(found, size), "look": measure_look(size)}
     finally:
         servers.remove(home)
 
@@ -262,17 +286,21 @@ def report(size: Size, results: dict[str, Any]) -> str:
         f"| {name} | {each['median']:.0f} ms | {each['p95']:.0f} ms | {each['queries']:.0f} | ≤ {_bar(name)} ms |"
         for name, each in results["requests"].items()
     )
+    look = results["look"]
     machine = f"{os.cpu_count()} processors ({platform.machine()}, Python {platform.python_version()})"
     return f"""{TITLE}
 
 `python -m tests.bench.hands`: {size.catalog.tables:,} tables, {size.jobs:,} jobs and {size.people:,} people; {size.waiting:,}
-requests that wait, {size.decided:,} decisions, {size.schedules:,} schedules of {size.runs} runs each, and {size.roots:,} roots, of
-which 10 hold all tables. Asked by people who may see 4 of those 10; the approvals by an approver of 4 roots who may see all, the roots
+requests that wait, {size.decided:,} decisions, {size.schedules:,} schedules of {size.runs} runs each, one for all
+tables of a root with {size.runs} earlier runs on each of them and as many planned as there are tables, and {size.roots:,} roots, of which
+10 hold all tables. Asked by people who may see 4 of those 10; the approvals by an approver of 4 roots who may see all, the roots
 by an admin. Server time over {size.rounds} requests of each kind, the kinds taking turns; {machine}.
 
 | request | median | p95 | queries | bar (p95) |
 |---|---|---|---|---|
 {rows}
+
+To find what there is to do about the planned runs, the dispatcher takes {look["median"]:.1f} ms (p95 {look["p95"]:.1f} ms).
 """
 
 

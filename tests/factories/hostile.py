@@ -194,9 +194,12 @@ def _standing(table: Table, person: Person) -> dict[str, Any]:
         state_text=hostile_whole("schedule's state"),
     )  # fmt: skip
     ScheduleRun.objects.create(
-        schedule=schedule, due_at=timezone.now() - timedelta(hours=1), digest=schedule.digest, outcome="skipped",
+        schedule=schedule, table=table, due_at=timezone.now() - timedelta(hours=1), digest=schedule.digest, outcome="skipped",
         text=hostile_whole("run"), ended_at=timezone.now(),
     )  # fmt: skip
+    waiting = {"state": "awaiting_approval", "next_due_at": None, "reason": hostile_whole("reason for many")}
+    factories.schedule(None, person, name=hostile("tagged"), tag=hostile("tag"), **waiting)
+    factories.schedule(None, person, name=hostile("rooted"), root=table.root, **waiting)
     worker = factories.WorkerFactory(name=hostile("worker"), host=hostile("machine"), text=hostile("work"))
     DispatcherRound.objects.create(kind="sync", failures=2, error=hostile("round"))
     return {"stream_id": stream.pk, "schedule_id": schedule.pk, "worker_id": worker.pk}

@@ -224,10 +224,10 @@ def stream(table: Table, who: Person | None = None, **changes: Any) -> Stream:
     return Stream.objects.create(table=table, **values | changes)
 
 
-def schedule(table: Table, who: Person | None = None, **changes: Any) -> Schedule:
-    """A schedule of an optimize, active, due each night."""
+def schedule(table: Table | None, who: Person | None = None, **changes: Any) -> Schedule:
+    """A schedule of an optimize, active, due each night; without a table for many, with `root` or `tag`."""
     who = who or PersonFactory()
-    asked = {"table": str(table.pk), "predicate": None, "zorder_by": None, "full": False}
+    asked = {"table": "" if table is None else str(table.pk), "predicate": None, "zorder_by": None, "full": False}
     values = {
         "name": f"nightly-{uuid.uuid4().hex[:8]}", "reason": "small files", "command": "optimize", "schema_version": 1,
         "parameters": {**asked, "tree": None, "path": ""}, "asked": asked, "cron": "30 3 * * *", "time_zone": "Europe/Berlin",

@@ -10,7 +10,7 @@ import factory
 from django.contrib.auth.hashers import Argon2PasswordHasher, make_password
 
 from console.accounts import services
-from console.accounts.authority import EVERYTHING
+from console.accounts.authority import EVERYTHING, GrantScope
 from console.accounts.models import Grant, Notice, Person, SignInRequest, Token
 from console.accounts.roles import Role, TokenScope
 from console.accounts.sign_in import program_sign_ins
@@ -68,10 +68,10 @@ def person_named(name: str, *roles: str, **where: Any) -> Person:
     return person
 
 
-def appointed(name: str = "olga", role: Role = Role.OPERATOR) -> Person:
-    """The person of that name, with a role on everything that the service gave, hence on record."""
+def appointed(name: str = "olga", role: Role = Role.OPERATOR, scope: GrantScope = EVERYTHING) -> Person:
+    """The person of that name, with a role that the service gave, hence on record."""
     person = person_named(name)
-    services.grant(Actor.system("tests"), person, role, EVERYTHING)
+    services.grant(Actor.system("tests"), person, role, scope)
     return Person.objects.get(pk=person.pk)
 
 

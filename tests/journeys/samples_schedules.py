@@ -5,14 +5,16 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
+from console.accounts.models import Person
 from console.templatetags.levee import state_line
 from jobs.models import Schedule
+from jobs.schedules.places import SchedulePlace
 from jobs.schedules.standing import DEFINE_AGAIN
 from jobs.web.approvals.forms import DecisionForm
 from jobs.web.schedules import lines
 from jobs.web.schedules.forms import ChoiceForm, ScheduleForm
 from jobs.web.schedules.standing import Review, RunLine, ScheduleButtons
-from tables.models import Table
+from tables.models import Root, Table
 from tests.hostile_texts import hostile_long, hostile_whole
 from tests.journeys.samples_accounts import before, refused
 from tests.journeys.samples_lists import LONG, listing
@@ -39,12 +41,17 @@ RUNS = [
 ]
 
 
+ON_ONE = SchedulePlace(Table(pk=TABLE_ID, name=LONG))
+ON_MANY = {"place": SchedulePlace(tag=hostile_long("tag")), "tables_now": 12_345, "tables_query": "tag=gold"}
+OF_MANY = [RunLine("Planned, due 7 h ago", "", Table(pk=TABLE_ID, name=LONG)), *RUNS]
+
+
 def page(review: Review, **more: Any) -> tuple[str, dict[str, Any]]:
     state = more.get("state", "stopped")
     context = {
         "schedule": SCHEDULE | more, "title": f"Optimize {LONG}", "look": lines.LOOKS[state],
         "values": [("Predicate", "day > '2026-10-01'")],
-        "bounds": "at most 20.0 GiB and 60 minutes a run", "upcoming": UPCOMING, "runs": RUNS,
+        "bounds": "at most 20.0 GiB and 60 minutes a run", "upcoming": UPCOMING, "runs": RUNS, "place": ON_ONE,
         "actions": ScheduleButtons(resume=True, edit=True), "review": review,
         "decision_form": DecisionForm(auto_id="decide-%s"), "confirm_url": None,
     }  # fmt: skip
@@ -83,11 +90,11 @@ def typed(**more: Any) -> ScheduleForm:
         "time_zone": "Europe/Berlin",
         "window_minutes": "120",
     }
-    return ScheduleForm({**said, "max_unit": "GiB", **more}, Table(pk=TABLE_ID, name=LONG), "optimize", {})
+    return ScheduleForm({**said, "max_unit": "GiB", **more}, ON_ONE, "optimize", {})
 
 
 FORM: dict[str, Any] = {
-    "form": typed(), "schedule": None, "table": {"pk": TABLE_ID, "name": LONG}, "command": "Optimize", "kind": "optimize",
+    "form": typed(), "schedule": None, "place": ON_ONE, "command": "Optimize", "kind": "optimize",
     "upcoming": UPCOMING, "never": "", "zone": "Europe/Berlin", "needs": {"required_approvals": 2, "reasons": RULE},
 }  # fmt: skip
 NEVER = "The expression 0 0 30 2 * never fits a date."
@@ -96,10 +103,15 @@ REFUSED = {
 }  # fmt: skip
 PAGES: dict[str, tuple[str, dict[str, Any]]] = {
     "schedule-stopped": page(HELD),
+    "schedule-many": (page(HELD)[0], page(HELD)[1] | ON_MANY | {"runs": OF_MANY}),
+    "schedule-new-many": ("jobs/schedules/form.html", FORM | ON_MANY),
     "schedule-asked": page(ASKED, state=Schedule.State.AWAITING_APPROVAL.value, state_text=""),
     "schedules": ("jobs/schedules/list.html", LIST),
     "schedules-none": ("jobs/schedules/list.html", LIST | {"rows": [], "is_narrowed": False, "page": {}}),
-    "schedule-choose": ("jobs/schedules/choose.html", {"form": ChoiceForm()}),
+    "schedule-choose": (
+        "jobs/schedules/choose.html",
+        {"form": ChoiceForm(Person(), [Root(name=LONG)], None, {}), "may_tag": True},
+    ),
     "schedule-new": ("jobs/schedules/form.html", FORM),
     "schedule-refused": ("jobs/schedules/form.html", REFUSED),
 }

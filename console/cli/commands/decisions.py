@@ -34,7 +34,7 @@ def approve(session: Session, job: str, digest: str | None, comment: str, yes: b
       levee approve 0b6f8f1e-6a1c-4c4e-9d43-5a1a0f0c7c11 --digest "$DIGEST" --yes
     """
     found = _reviewed(session, job, digest)
-    _ask(yes, "Approve this?")
+    ask(yes, "Approve this?")
     _decide(session, found, "approve", comment)
 
 
@@ -67,7 +67,8 @@ def _reviewed(session: Session, job: str, digest: str | None) -> dict[str, Any]:
     return found
 
 
-def _ask(yes: bool, question: str) -> None:
+def ask(yes: bool, question: str) -> None:
+    """Asks for consent on a terminal unless `yes`. Raises CliError."""
     if yes:
         return
     if not sys.stdin.isatty():

@@ -22,6 +22,7 @@ from console.pages.preferences.kinds import KINDS
 from jobs.commands.registry import title_of
 from jobs.models import Job
 from jobs.schedules import queries as schedule_queries
+from jobs.schedules.places import place_of
 from jobs.targets.access import visible_to as visible_jobs
 from jobs.web.jobs.queries import titled
 from tables import ports
@@ -260,7 +261,7 @@ def _schedules(person: Person, q: str) -> list[Option]:
         return []
     schedules = schedule_queries.named(person, q)[:MOST]
     return [
-        Option(each.name, reverse("jobs:schedule", args=[each.pk]), f"{each.command} {each.table.name}", "clock")
+        Option(each.name, reverse("jobs:schedule", args=[each.pk]), f"{each.command} {place_of(each).name}", "clock")
         for each in schedules
     ]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 from console.audit.actor import Actor
@@ -15,7 +16,7 @@ from jobs.commands.vacuum.log.readers import reads_meanwhile
 from jobs.commands.vacuum.log.remains import remains_of
 from jobs.commands.vacuum.log.removals import MILLISECOND
 from jobs.commands.vacuum.log.streams import streams_meanwhile
-from jobs.commands.vacuum.rules import MOST_HOURS, NEGATIVE, Vacuum, parameters_of, spans_in_words
+from jobs.commands.vacuum.rules import MOST_HOURS, NEGATIVE, Vacuum, class_of, parameters_of, spans_in_words
 from jobs.domain.engine import Checked
 from jobs.domain.errors import ANOTHER_TABLE, CommandRefused, EngineFailure, Refusal
 from jobs.domain.measures import Deletable
@@ -50,6 +51,12 @@ class VacuumHandling(Handling[Vacuum]):
             raise _invalid(NEGATIVE.message, NEGATIVE)
         if hours is not None and hours > MOST_HOURS:
             raise _invalid(f"At most {MOST_HOURS:,} hours can be given.", None)
+
+    def check_for_many(self, command: Vacuum) -> None:
+        """Raises Problem 400 for less than 7 days."""
+        hours = command.retention_hours
+        if hours is not None and class_of(timedelta(hours=hours)) == "short_retention":
+            raise _invalid("A vacuum that keeps less than 7 days is reviewed table by table.", None)
 
     def asked(self, command: Vacuum) -> Mapping[str, Any]:
         return parameters_of(command)

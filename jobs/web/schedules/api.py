@@ -12,25 +12,28 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from console.accounts.models import Person
 from console.accounts.permissions import person_of
 from console.accounts.roles import Permission
 from console.accounts.sign_in.step_up import Purpose, require_recent
 from console.audit.actor import Actor
 from console.base.pagination import OrderKey as Order
 from console.base.pagination import page
-from console.base.rest import ListQuery, NoBody, body_of, cursor_asked, limit_asked, listed
+from console.base.rest import ListQuery, NoBody, body_of, cursor_asked, limit_asked, listed, query_of
 from jobs.domain.digest import sha256_of
-from jobs.models import Schedule, ScheduleDecision, ScheduleRun
+from jobs.models import Schedule, ScheduleDecision
 from jobs.requests.asking import IdempotencyKey
 from jobs.schedules import acts, approvals
-from jobs.schedules.queries import last_runs, schedule_for, visible_to
+from jobs.schedules.queries import last_runs, runs_of, schedule_for, tally_of, visible_to
 from jobs.web.jobs.api import IDEMPOTENCY_KEY, idempotency_key
 from jobs.web.schedules.serializers import (
     NewSchedule,
+    RunsQuery,
     ScheduleChange,
     ScheduleDecisionBody,
     ScheduleRunSerializer,
     ScheduleSerializer,
+    plain_json,
     wanted_change,
     wanted_new,
 )
@@ -41,15 +44,21 @@ DECISIONS = Prefetch("decisions", ScheduleDecision.objects.select_related("perso
 Decide = Callable[[Actor, Schedule, str, str], None]
 
 
-def schedules_json(schedules: Sequence[Schedule], *, alone: bool = False) -> list[dict[str, Any]]:
-    """Several schedules; three queries. One that stands `alone` also has its policy by the current rules."""
+def schedules_json(person: Person, schedules: Sequence[Schedule], *, alone: bool = False) -> list[dict[str, Any]]:
+    """Several schedules that the person sees; three queries. One that stands `alone` also has its policy by the current rules."""
     prefetch_related_objects(schedules, DECISIONS)
-    context = {"last_runs": last_runs(schedules), "alone": alone}
+    tallies = {schedule.pk: tally_of(person, schedule) for schedule in schedules if alone}
+    context = {
+        "last_runs": last_runs([each for each in schedules if each.table_id is not None]),
+        "alone": alone,
+        "tallies": tallies,
+    }
     return [dict(ScheduleSerializer(schedule, context=context).data) for schedule in schedules]
 
 
 def _now(request: Request, schedule_id: uuid.UUID) -> Response:
-    return Response(schedules_json([schedule_for(person_of(request), schedule_id)], alone=True)[0])
+    person = person_of(request)
+    return Response(schedules_json(person, [schedule_for(person, schedule_id)], alone=True)[0])
 
 
 class Schedules(APIView):
@@ -60,8 +69,9 @@ class Schedules(APIView):
     @extend_schema(operation_id="schedules_list", parameters=[ListQuery], responses=ScheduleSerializer(many=True))
     def get(self, request: Request) -> Response:
         """The schedules that you see, by name."""
-        found = page(visible_to(person_of(request)), BY_NAME, limit_asked(request), cursor_asked(request))
-        return listed(request, found, schedules_json(found.rows))
+        person = person_of(request)
+        found = page(visible_to(person), BY_NAME, limit_asked(request), cursor_asked(request))
+        return listed(request, found, schedules_json(person, found.rows))
 
     @extend_schema(
         operation_id="schedules_create",
@@ -75,7 +85,7 @@ class Schedules(APIView):
         200 with the schedule that the Idempotency-Key made before.
         """
         given, text = body_of(request, NewSchedule), idempotency_key(request)
-        key = IdempotencyKey(text, sha256_of({"act": "create", **given})) if text else None
+        key = IdempotencyKey(text, sha256_of({"act": "create", **plain_json(given)})) if text else None
         made = acts.create(Actor.of(request), given["name"], given["reason"], wanted_new(given), key)
         answer = _now(request, made.schedule.pk)
         answer.status_code = 201 if made.fresh else 200
@@ -116,10 +126,12 @@ class ScheduleRuns(APIView):
 
     requires: ClassVar[dict[str, Permission]] = {"GET": Permission.TABLE_READ}
 
-    @extend_schema(operation_id="schedules_runs", parameters=[ListQuery], responses=ScheduleRunSerializer(many=True))
+    @extend_schema(operation_id="schedules_runs", parameters=[RunsQuery], responses=ScheduleRunSerializer(many=True))
     def get(self, request: Request, schedule_id: uuid.UUID) -> Response:
         schedule = schedule_for(person_of(request), schedule_id)
-        rows = ScheduleRun.objects.filter(schedule=schedule)
+        rows = runs_of(person_of(request), schedule)
+        if outcome := query_of(request, RunsQuery).get("outcome"):
+            rows = rows.filter(outcome=outcome)
         found = page(rows, NEWEST, limit_asked(request), cursor_asked(request))
         shown: Any = ScheduleRunSerializer(many=True, instance=found.rows)  # type: ignore[arg-type]  # the stubs know one row
         return listed(request, found, shown.data)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import forms
@@ -17,10 +17,12 @@ from jobs.domain.commands import Command
 from jobs.models import Schedule
 from jobs.requests.asking import REASON_LENGTH
 from jobs.schedules import times
-from jobs.schedules.definition import LONGEST_WINDOW, MOST_BYTES, NAME_LENGTH, WantedSchedule
+from jobs.schedules.definition import LONGEST_WINDOW, MOST_BYTES, NAME_LENGTH, TAG_LENGTH, WantedSchedule
+from jobs.schedules.places import SchedulePlace, of_no_table
 from jobs.web.parts import Shape, shapes
+from jobs.web.schedules.serializers import NO_TABLE
 from tables.catalog import listing
-from tables.models import Table
+from tables.models import Root, Table
 
 # Of a command's body: what the page has in other places, and what no run of a schedule does.
 OWN = ("command", "table", "reason", "rehearse")
@@ -45,10 +47,45 @@ def table_named(person: Person, text: str) -> Table | None:
 
 
 class ChoiceForm(forms.Form):
-    """What to schedule, before its values."""
+    """What to schedule, and where, before its values: on one table, on all of a root or on all with a tag."""
 
-    table = forms.CharField(label="Table", max_length=4096, help_text="Its name, path or id.")
     command = forms.ChoiceField(label="Command", choices=kinds)
+    table = forms.CharField(label="Table", required=False, max_length=4096, help_text="Its name, path or id.")
+    root = forms.ChoiceField(label="Or all tables of the root", required=False)
+    tag = forms.CharField(
+        label="Or all tables with the tag",
+        required=False,
+        max_length=TAG_LENGTH,
+        help_text="Those that have it when a run is due.",
+    )
+
+    def __init__(
+        self, person: Person, roots: Sequence[Root], given: Mapping[str, Any] | None, initial: Mapping[str, Any]
+    ) -> None:
+        super().__init__(given, initial=dict(initial))
+        self.person, self.roots, self.place = person, {str(root.pk): root for root in roots}, SchedulePlace()
+        choices = [("", "none"), *((pk, root.name) for pk, root in self.roots.items())]
+        self.fields["root"].choices = choices  # type: ignore[attr-defined]  # a ChoiceField
+
+    def clean(self) -> dict[str, Any]:
+        given = super().clean() or {}
+        named = [name for name in ("table", "root", "tag") if str(given.get(name) or "").strip()]
+        if len(named) != 1 and not self.errors:
+            self.add_error("table", "Name a table, a root or a tag." if not named else "Name one of the three.")
+        elif named and not self.errors:
+            self._find(named[0], str(given[named[0]]).strip())
+        return given
+
+    def _find(self, field: str, text: str) -> None:
+        if field == "table":
+            table = table_named(self.person, text)
+            if table is None:
+                self.add_error("table", "No single table of that name that you can see. Try its path.")
+            self.place = SchedulePlace(table=table)
+        elif field == "root":
+            self.place = SchedulePlace(root=self.roots[text])
+        else:
+            self.place = SchedulePlace(tag=text)
 
 
 class ScheduleForm(forms.Form):
@@ -83,9 +120,11 @@ class ScheduleForm(forms.Form):
         help_text="A run is stopped after this time, which can’t be longer than the window.",
     )
 
-    def __init__(self, given: Mapping[str, Any] | None, table: Table, kind: str, initial: Mapping[str, Any]) -> None:
+    def __init__(
+        self, given: Mapping[str, Any] | None, place: SchedulePlace, kind: str, initial: Mapping[str, Any]
+    ) -> None:
         super().__init__(given, initial=dict(initial))
-        self.table, self.kind = table, kind
+        self.place, self.kind = place, kind
         for name, field in own_fields(shapes()[kind]).items():
             self.fields[name] = field
         self.own = list(own_fields(shapes()[kind]))
@@ -107,13 +146,13 @@ class ScheduleForm(forms.Form):
         """The command that a valid form asks for. Raises Problem 400 with what its values got wrong."""
         shape = shapes()[self.kind]
         asked = {name: self.cleaned_data[name] for name in self.own}
-        body = shape.body(
-            data={"command": self.kind, "table": str(self.table.pk), "reason": "scheduled", **_values(shape, asked)}
-        )
+        table = NO_TABLE if self.place.table is None else str(self.place.table.pk)
+        body = shape.body(data={"command": self.kind, "table": table, "reason": "scheduled", **_values(shape, asked)})
         if not body.is_valid():
             fields = {name: " ".join(map(str, errors)) for name, errors in body.errors.items()}
             raise Problem(400, "invalid", "Nothing was changed.", fields=fields)
-        return shape.as_command(body.validated_data)
+        command = shape.as_command(body.validated_data)
+        return command if self.place.table is not None else of_no_table(command)
 
     def wanted(self) -> WantedSchedule:
         """The definition. Raises Problem 400."""
@@ -125,6 +164,8 @@ class ScheduleForm(forms.Form):
             given["window_minutes"],
             given["max_bytes"],
             given["max_minutes"],
+            self.place.root.pk if self.place.root else None,
+            self.place.tag,
         )
 
     def refused(self, problem: Problem) -> None:

@@ -21,6 +21,7 @@ from console.templatetags.levee import ago, size, state_line, status, unknown
 from jobs.commands.registry import ROWS
 from jobs.models import Schedule, ScheduleRun
 from jobs.schedules import queries, times
+from jobs.schedules.places import place_of
 
 State = Schedule.State
 BY_NAME = (OrderKey("name"), OrderKey("id"))
@@ -37,6 +38,7 @@ OUTCOMES: dict[str, StateLook] = {
     "skipped": StateLook("wait", "clock", "Skipped"),
     "ended": StateLook("idle", "player-stop", "Ended"),
 }
+PLANNED = StateLook("idle", "clock", "Planned")
 NEXT = 5
 
 
@@ -93,9 +95,18 @@ def _row(schedule: Schedule, last: ScheduleRun | None) -> ScheduleRow:
         why=schedule.state_text or fault,
         when=f"{schedule.cron}, {schedule.time_zone}",
         next=_next(schedule, fault),
-        last=run_cell(last) if last else unknown("It was never due", word="none yet"),
+        last=_last(schedule, last),
         by=schedule.run_by.name,
     )
+
+
+def _last(schedule: Schedule, run: ScheduleRun | None) -> str:
+    if run is None:
+        return unknown("It was never due", word="none yet")
+    if schedule.table_id is not None:
+        return run_cell(run)
+    failed = f"{counted(schedule.failures, 'table')} failed" if schedule.failures else ""
+    return format_html('due {} <span class="lv-second">{}</span>', ago(run.due_at), failed)
 
 
 def _next(schedule: Schedule, fault: str) -> str:
@@ -116,17 +127,14 @@ def after_a_change(schedule: Schedule) -> str:
 
 
 def title_of(schedule: Schedule) -> str:
-    """Its command on its table, as its jobs are called."""
-    row = ROWS.get(schedule.command)
-    if row is None:
-        return f"{schedule.command} {schedule.table.name}"
-    return row.wording.title(schedule.table.name, schedule.parameters, {})
+    """Its command on its table, or on all that it is for, as its jobs are called."""
+    row, where = ROWS.get(schedule.command), place_of(schedule).name
+    return f"{schedule.command} {where}" if row is None else row.wording.title(where, schedule.parameters, {})
 
 
 def run_cell(run: ScheduleRun) -> SafeString:
     """A run's outcome, with its job and when it was due."""
-    look = _look_of(run)
-    when = ago(run.due_at)
+    look, when = _look_of(run), ago(run.due_at)
     if run.job_id is None:
         return format_html('{} <span class="lv-second">due {}</span>', look, when)
     address = reverse("jobs:detail", args=[run.job_id])
@@ -138,6 +146,8 @@ def run_cell(run: ScheduleRun) -> SafeString:
 def _look_of(run: ScheduleRun) -> SafeString:
     if run.outcome:
         return state_line(OUTCOMES[run.outcome])
+    if run.is_planned:
+        return state_line(PLANNED)
     return status(run.job.state) if run.job else state_line(OUTCOMES["ended"])
 
 
@@ -157,6 +167,16 @@ def next_runs(cron: str, zone: str) -> list[Due]:
 
 def _due(moment: datetime, there: datetime) -> Due:
     return Due(f"{there:%a %d %b %Y, %H:%M} {there:%Z}", f"{moment:%a %d %b %Y, %H:%M}")
+
+
+TALLIED = ("succeeded", "failed", "skipped", "ended", "open", "planned")
+
+
+def tally_text(tally: queries.Tally | None) -> str:
+    """`9,950 succeeded, 40 failed, 10 skipped`."""
+    if tally is None:
+        return ""
+    return ", ".join(f"{tally.counts[name]:,} {name}" for name in TALLIED if tally.counts.get(name))
 
 
 def bounds_of(schedule: Schedule) -> str:

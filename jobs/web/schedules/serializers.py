@@ -9,19 +9,22 @@ from django.utils import timezone
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from console.base.rest import Body, LiteralText, Whole
+from console.base.rest import Body, ListQuery, LiteralText, Whole
 from jobs.approvals.decisions import COMMENT_LENGTH
 from jobs.domain.commands import Command
 from jobs.models import Schedule, ScheduleRun
 from jobs.requests.asking import REASON_LENGTH
 from jobs.schedules import times
 from jobs.schedules.approvals import policy_now, required
-from jobs.schedules.definition import LONGEST_WINDOW, MOST_BYTES, NAME_LENGTH, WantedSchedule
+from jobs.schedules.definition import LONGEST_WINDOW, MOST_BYTES, NAME_LENGTH, TAG_LENGTH, WantedSchedule
+from jobs.schedules.places import of_no_table, place_of
 from jobs.web.jobs.serializers import ApprovalSerializer, PolicySerializer, TableRefSerializer
 from jobs.web.parts import Shape, shapes
+from jobs.web.schedules.lines import TALLIED
 
 NEXT_RUNS = 5
 ZONE_LENGTH = 60
+NO_TABLE = "00000000-0000-0000-0000-000000000000"  # in the place of the table that a command for many doesn't name
 
 
 class BoundsBody(Body):
@@ -50,12 +53,25 @@ class ScheduleChange(Body):
     bounds = BoundsBody(required=False)
 
 
+class ManyBody(Body):
+    """All tables of a root, or all with a tag: those that are there when a run is due. Give one of the two."""
+
+    root = serializers.UUIDField(required=False)  # type: ignore[assignment]
+    tag = LiteralText(required=False, max_length=TAG_LENGTH)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if len(attrs) != 1:
+            raise serializers.ValidationError("Give a root or a tag.")
+        return attrs
+
+
 class NewSchedule(ScheduleChange):
-    """A schedule to define."""
+    """A schedule to define: on the command’s table, or `on` many; then the command names none."""
 
     name = LiteralText(max_length=NAME_LENGTH)
     reason = LiteralText(max_length=REASON_LENGTH)
     command = serializers.DictField(help_text="As the body of `POST /jobs`, without `reason`.")
+    on = ManyBody(required=False)
     cron = LiteralText(max_length=times.LONGEST, help_text="Minute, hour, day of month, month, day of week.")
     time_zone = LiteralText(max_length=ZONE_LENGTH, help_text="As `Europe/Berlin`.")
     window_minutes = Whole(
@@ -65,6 +81,12 @@ class NewSchedule(ScheduleChange):
     )
 
 
+class RunsQuery(ListQuery):
+    """The runs of a schedule."""
+
+    outcome = serializers.ChoiceField(["succeeded", "failed", "skipped", "ended"], required=False)
+
+
 class ScheduleDecisionBody(Body):
     """An approval or rejection of exactly one digest."""
 
@@ -72,17 +94,26 @@ class ScheduleDecisionBody(Body):
     comment = LiteralText(required=False, default="", allow_blank=True, max_length=COMMENT_LENGTH)
 
 
-def command_of(given: Mapping[str, Any]) -> Command:
+def plain_json(given: Mapping[str, Any]) -> dict[str, Any]:
+    """A body's values as JSON has them: a root's id as a text."""
+    on = {name: str(value) for name, value in (given.get("on") or {}).items()}
+    return {**given, **({"on": on} if on else {})}
+
+
+def command_of(given: Mapping[str, Any], *, of_many: bool = False) -> Command:
     """The command of a body’s `command`. Raises ValidationError, which names its fields."""
     shape = _shape(given.get("command"))
+    if of_many and "table" in given:
+        raise _wrong({"table": ["Leave it out: the schedule is for many tables."]})
     if "reason" in given:
         raise _wrong({"reason": ["Unknown field."]})
     if "rehearse" in given:
         raise _wrong({"rehearse": ["A scheduled run isn’t rehearsed: nobody looks at it before it runs."]})
-    body = shape.body(data={**given, "reason": "scheduled"})
+    body = shape.body(data={**given, "reason": "scheduled", **({"table": NO_TABLE} if of_many else {})})
     if not body.is_valid():
         raise _wrong(dict(body.errors))
-    return shape.as_command(body.validated_data)
+    command = shape.as_command(body.validated_data)
+    return of_no_table(command) if of_many else command
 
 
 def _shape(kind: Any) -> Shape:
@@ -98,14 +129,16 @@ def _wrong(errors: Mapping[str, Any]) -> serializers.ValidationError:
 
 def wanted_new(given: Mapping[str, Any]) -> WantedSchedule:
     """What a new schedule says."""
-    bounds = given.get("bounds") or {}
+    bounds, on = given.get("bounds") or {}, given.get("on") or {}
     return WantedSchedule(
-        command_of(given["command"]),
+        command_of(given["command"], of_many=bool(on)),
         given["cron"],
         given["time_zone"],
         given["window_minutes"],
         bounds.get("max_bytes"),
         bounds.get("max_minutes"),
+        on.get("root"),
+        on.get("tag", ""),
     )
 
 
@@ -113,19 +146,24 @@ def wanted_change(now: WantedSchedule, given: Mapping[str, Any]) -> WantedSchedu
     """What the schedule says with the change. Given bounds replace all of the old ones."""
     bounds = given.get("bounds", {"max_bytes": now.max_bytes, "max_minutes": now.max_minutes})
     return WantedSchedule(
-        command_of(given["command"]) if "command" in given else now.command,
+        command_of(given["command"], of_many=now.is_for_many) if "command" in given else now.command,
         given.get("cron", now.cron),
         given.get("time_zone", now.time_zone),
         given.get("window_minutes", now.window_minutes),
         bounds.get("max_bytes"),
         bounds.get("max_minutes"),
+        now.root,
+        now.tag,
     )
 
 
 class ScheduleRunSerializer(serializers.Serializer[ScheduleRun]):
-    """One time at which it was due. `outcome` is null while the run is open; `job` is null if none was opened."""
+    """One time at which it was due, on one table. `outcome` is null while the run is open; `job` is null if none was opened."""
 
     due_at = serializers.DateTimeField()
+    table = serializers.UUIDField(source="table_id")
+    table_name = serializers.CharField(source="table.name")
+    is_planned = serializers.BooleanField(help_text="Not opened yet.")
     job = serializers.UUIDField(source="job_id", allow_null=True)
     outcome = serializers.SerializerMethodField()
     text = serializers.CharField()
@@ -143,7 +181,11 @@ class ScheduleSerializer(serializers.Serializer[Schedule]):
     name = serializers.CharField()
     reason = serializers.CharField()
     command = serializers.SerializerMethodField()
-    table = TableRefSerializer()
+    table = TableRefSerializer(allow_null=True, help_text="Null for one on many tables.")
+    on = serializers.SerializerMethodField(
+        help_text="`{root}` or `{tag}` of one on many tables; null for one on a table."
+    )
+    runs_on = serializers.SerializerMethodField(help_text="The same in words: `sales`, `all tables of lake`.")
     cron = serializers.CharField()
     time_zone = serializers.CharField()
     window_minutes = serializers.IntegerField()
@@ -158,14 +200,27 @@ class ScheduleSerializer(serializers.Serializer[Schedule]):
     next_run_at = serializers.DateTimeField(source="next_due_at", allow_null=True)
     next_runs = serializers.SerializerMethodField()
     last_run = serializers.SerializerMethodField()
-    failures = serializers.IntegerField(help_text="In a row; the second one stops the schedule.")
+    failures = serializers.IntegerField(
+        help_text="In a row; the second one stops the schedule. Of one for many tables, those of the newest time."
+    )
+    newest_time = serializers.SerializerMethodField(help_text="Of one for many tables, alone: its runs by outcome.")
     run_by = serializers.CharField(source="run_by.name")
     created_by = serializers.CharField(source="created_by.name")
     created_at = serializers.DateTimeField()
 
     @extend_schema_field(serializers.DictField())
     def get_command(self, schedule: Schedule) -> dict[str, Any]:
-        return {"command": schedule.command, **schedule.asked}
+        asked = {name: value for name, value in schedule.asked.items() if schedule.table_id or name != "table"}
+        return {"command": schedule.command, **asked}
+
+    @extend_schema_field(serializers.DictField(child=serializers.CharField(), allow_null=True))
+    def get_on(self, schedule: Schedule) -> dict[str, str] | None:
+        if schedule.table_id is not None:
+            return None
+        return {"tag": schedule.tag} if schedule.root_id is None else {"root": str(schedule.root_id)}
+
+    def get_runs_on(self, schedule: Schedule) -> str:
+        return place_of(schedule).name
 
     @extend_schema_field(serializers.DictField(child=serializers.IntegerField(allow_null=True)))
     def get_bounds(self, schedule: Schedule) -> dict[str, int | None]:
@@ -191,6 +246,14 @@ class ScheduleSerializer(serializers.Serializer[Schedule]):
         except times.NeverDue:
             return []
         return [f"{moment:%Y-%m-%dT%H:%M:%SZ}" for moment in moments]
+
+    @extend_schema_field(serializers.DictField(allow_null=True))
+    def get_newest_time(self, schedule: Schedule) -> dict[str, Any] | None:
+        """`{due_at, succeeded, failed, skipped, ended, open, planned}`; null for one on a table, before its first time, and in lists."""
+        tally = self.context["tallies"].get(schedule.pk)
+        if tally is None:
+            return None
+        return {"due_at": f"{tally.due_at:%Y-%m-%dT%H:%M:%SZ}", **{name: tally.counts.get(name, 0) for name in TALLIED}}
 
     @extend_schema_field(ScheduleRunSerializer(allow_null=True))
     def get_last_run(self, schedule: Schedule) -> Any:

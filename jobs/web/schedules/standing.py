@@ -12,7 +12,9 @@ from jobs.models import Schedule, ScheduleDecision, ScheduleRun
 from jobs.policy.approvers import authors_of
 from jobs.policy.candidates import Candidates
 from jobs.schedules import approvals, queries
+from jobs.schedules.places import place_of
 from jobs.web.schedules.lines import run_cell
+from tables.models import Table
 
 State = Schedule.State
 
@@ -83,7 +85,7 @@ def _candidates(person: Person, schedule: Schedule, policy: Policy) -> Candidate
     """Who could approve the definition, for those who shaped it; whoever decides reads of their own."""
     if not queries.is_author(person, schedule):
         return None
-    return approvals.candidates_of([author.pk for author in authors_of(schedule)], policy, schedule.table)
+    return approvals.candidates_of([author.pk for author in authors_of(schedule)], policy, place_of(schedule))
 
 
 def _why_not(person: Person, schedule: Schedule, doubt: Doubt | None, *, decided: bool) -> str:
@@ -93,16 +95,20 @@ def _why_not(person: Person, schedule: Schedule, doubt: Doubt | None, *, decided
         return f"Your approval doesn’t count here: {doubt.why}"
     if queries.is_author(person, schedule):
         return "You can’t decide about a schedule that you shaped."
-    return "" if queries.may_decide(person, schedule) else "Only an approver of its table decides."
+    if queries.may_decide(person, schedule):
+        return ""
+    place = place_of(schedule)
+    return f"Only an approver of {'its table' if place.table is not None else place.name} decides."
 
 
 @dataclass(frozen=True, slots=True)
 class RunLine:
-    """A run as the page lists it."""
+    """A run as the page lists it; with its table where the schedule has many."""
 
     cell: Any
     text: str
+    table: Table | None = None
 
 
-def run_line(run: ScheduleRun) -> RunLine:
-    return RunLine(run_cell(run), run.text)
+def run_line(schedule: Schedule, run: ScheduleRun) -> RunLine:
+    return RunLine(run_cell(run), run.text, run.table if schedule.table_id is None else None)

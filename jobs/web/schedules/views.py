@@ -14,6 +14,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from console.accounts.admins import who_gives_roles
 from console.accounts.lists import in_order, listing_of
+from console.accounts.models import Person
 from console.accounts.permissions import person_of, requires
 from console.accounts.roles import Permission
 from console.accounts.sign_in.drafts import entered, entered_or_linked
@@ -27,12 +28,14 @@ from jobs.domain.policy import Policy, TableClass
 from jobs.models import Schedule
 from jobs.requests.asking import check_reason
 from jobs.schedules import acts, approvals, definition, queries, times
+from jobs.schedules.places import SchedulePlace, may, place_of
 from jobs.schedules.queries import schedule_for
 from jobs.targets.access import table_to_change
 from jobs.web.approvals.forms import DecisionForm, require_valid
 from jobs.web.kinds import SCHEDULES
 from jobs.web.schedules import lines, questions, standing
-from jobs.web.schedules.forms import ChoiceForm, ScheduleForm, definition_of, kinds, table_named
+from jobs.web.schedules.forms import ChoiceForm, ScheduleForm, definition_of, kinds
+from tables.catalog.listing import roots_of, visible_to
 
 # Refusals that a person can mend on the page where they asked.
 SAID_ON_THE_PAGE = {400, 403, 409, 422}
@@ -70,6 +73,7 @@ def schedule(request: HttpRequest, schedule_id: uuid.UUID) -> HttpResponse:
 def _detail(request: HttpRequest, found: Schedule, problem: Problem | None = None) -> HttpResponse:
     person, here = person_of(request), reverse("jobs:schedule", args=[found.pk])
     upcoming, never = _next_runs(found.cron, found.time_zone)
+    tally = queries.tally_of(person, found)
     context = {
         "schedule": found,
         "title": lines.title_of(found),
@@ -78,7 +82,10 @@ def _detail(request: HttpRequest, found: Schedule, problem: Problem | None = Non
         "bounds": lines.bounds_of(found),
         "upcoming": upcoming,
         "never": never,
-        "runs": [standing.run_line(run) for run in queries.newest_runs(found)],
+        **_place(person, place_of(found)),
+        "tally": tally,
+        "tally_text": lines.tally_text(tally),
+        "runs": [standing.run_line(found, run) for run in queries.newest_runs(person, found)],
         "actions": standing.actions_of(person, found),
         "review": standing.review_of(person, found),
         "decision_form": DecisionForm(auto_id="decide-%s", initial={"digest": found.digest}),
@@ -88,26 +95,39 @@ def _detail(request: HttpRequest, found: Schedule, problem: Problem | None = Non
     return render(request, "jobs/schedules/schedule.html", context, status=problem.status if problem else 200)
 
 
+def _place(person: Person, place: SchedulePlace) -> dict[str, Any]:
+    """Where it runs; of many tables, how many of those that the person sees there are now."""
+    if place.table is not None:
+        return {"place": place}
+    seen = place.tables()
+    if not may(person, Permission.TABLE_READ, place):
+        seen = seen.filter(pk__in=visible_to(person).values("pk"))
+    return {"place": place, "tables_now": seen.count(), "tables_query": place.query}
+
+
 # --- definition -------------------------------------------------------------------------------------------------------
 
 
 @requires(Permission.JOB_REQUEST)
 @require_http_methods(["GET", "POST"])
 def schedule_new(request: HttpRequest) -> HttpResponse:
-    """Which command on which table; then, with both named, the form of its definition. Posted, the schedule."""
+    """Which command, and where; then, with both named, the form of its definition. Posted, the schedule."""
     given = entered_or_linked(request)
     is_chosen = request.method == "POST" or "command" in given  # a table's page names the table alone
-    choice = ChoiceForm(given if is_chosen else None, initial=given.dict())
-    table = table_named(person_of(request), given.get("table", "").strip()) if choice.is_bound else None
-    if choice.is_bound and choice.is_valid() and table is None:
-        choice.add_error("table", "No single table of that name that you can see. Try its path.")
-    if table is None or not choice.is_valid():
+    person = person_of(request)
+    roots = list(roots_of(person, Permission.JOB_REQUEST).order_by("name"))
+    choice = ChoiceForm(person, roots, given if is_chosen else None, given.dict())
+    if not choice.is_valid():
         status = 400 if choice.errors and request.method == "POST" else 200
-        return render(request, "jobs/schedules/choose.html", {"form": choice}, status=status)
-    table = table_to_change(Actor.of(request), table.pk)
+        may_tag = person.scopes(Permission.JOB_REQUEST).everything
+        return render(request, "jobs/schedules/choose.html", {"form": choice, "may_tag": may_tag}, status=status)
+    if choice.place.table is not None:
+        table_to_change(Actor.of(request), choice.place.table.pk)
+    else:
+        definition.require_operator_there(Actor.of(request), choice.place)
     kind = choice.cleaned_data["command"]
     initial = {"time_zone": zones.shown(), "window_minutes": 120, **request.GET.dict()}
-    form = ScheduleForm(entered(request), table, kind, initial)
+    form = ScheduleForm(entered(request), choice.place, kind, initial)
 
     def save() -> Schedule:
         said = form.cleaned_data
@@ -122,7 +142,8 @@ def schedule_edit(request: HttpRequest, schedule_id: uuid.UUID) -> HttpResponse:
     """The same form with the schedule's definition; posted, the definition on the table as it is now, without approvals."""
     found = schedule_for(person_of(request), schedule_id)
     _require_may_run(request, found)
-    form = ScheduleForm(entered(request), found.table, found.command, definition_of(found))
+    acts.refuse_without_root(found)
+    form = ScheduleForm(entered(request), place_of(found), found.command, definition_of(found))
 
     def save() -> Schedule:
         said = form.cleaned_data
@@ -134,7 +155,8 @@ def schedule_edit(request: HttpRequest, schedule_id: uuid.UUID) -> HttpResponse:
 def _require_may_run(request: HttpRequest, found: Schedule) -> None:
     """Raises Problem 403."""
     if not queries.may_run(person_of(request), found):
-        text = f"You may see this schedule but not change it; that takes an operator of its table. {who_gives_roles()}"
+        where = place_of(found).name
+        text = f"You may see this schedule but not change it; that takes an operator of {where}. {who_gives_roles()}"
         raise Problem(403, "forbidden", text)
 
 
@@ -157,7 +179,7 @@ def _form_page(
     context = {
         "form": form,
         "schedule": found,
-        "table": form.table,
+        **_place(person_of(request), form.place),
         "command": dict(kinds())[form.kind],
         "kind": form.kind,
     }
@@ -171,7 +193,7 @@ def _meaning(request: HttpRequest, form: ScheduleForm, found: Schedule | None) -
     upcoming, never = _next_runs(cron, zone) if cron else ([], "")
     authors = {person_of(request).pk, *(uuid.UUID(author) for author in (found.edited_by if found else ()))}
     needs = _needs(request, form, authors)
-    candidates = approvals.candidates_of(authors, needs, form.table)
+    candidates = approvals.candidates_of(authors, needs, form.place)
     return {"upcoming": upcoming, "never": never, "zone": zone, "needs": needs, "candidates": candidates}
 
 
@@ -193,7 +215,7 @@ def _needs(request: HttpRequest, form: ScheduleForm, authors: set[uuid.UUID]) ->
             if problem.status >= 500:
                 raise
             form.refused(problem)
-    return definition.policy_of(form.kind, sorted(authors), form.table, table_class)
+    return definition.policy_of(form.kind, sorted(authors), form.place, table_class)
 
 
 # --- buttons ----------------------------------------------------------------------------------------------------------

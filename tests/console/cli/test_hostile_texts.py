@@ -33,6 +33,9 @@ COMMANDS: dict[tuple[str, ...], tuple[tuple[str, ...], tuple[str, ...]]] = {
     ("approve", "{job_id}", "--yes"): (("/jobs/{job_id}", "/jobs/{job_id}"), ("job's reason", "evidence", "remedy")),
     ("streams",): (("/streams",), ("stream", "stream's state", "table")),
     ("streams", "show", "{stream_id}"): (("/streams/{stream_id}",), ("stream's reason", "stream's message", "stream's remedy")),
+    ("schedules",): (("/schedules",), ("schedule", "schedule's state", "table", "tag", "root")),
+    ("schedules", "show", "{schedule_id}"): (("/schedules/{schedule_id}",), ("schedule's reason", "schedule's state", "table")),
+    ("schedules", "runs", "{schedule_id}"): (("/schedules/{schedule_id}/runs",), ("run",)),
     ("preview", "convert", "/lake/x"): (("/reads/{read_id}",), ("proposed", "conflict text", "stray", "note", "refused", "remedy")),
 }  # fmt: skip
 

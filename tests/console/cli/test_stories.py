@@ -17,7 +17,7 @@ from console.cli.following import exit_of, has_ended
 from console.cli.reviews import review
 from jobs.approvals import decisions
 from jobs.domain.states import State
-from jobs.models import Job, Read
+from jobs.models import Job, Read, Schedule
 from jobs.reads import queue
 from tables.models import Table
 from tests import factories
@@ -131,7 +131,7 @@ def test_an_approval_holds_for_what_was_shown_alone(olga, anna, sales, worker, m
         decisions.edit(Actor.acting_for(olga.person), Job.objects.get(pk=job), edit, "others")
         worker()
 
-    monkeypatch.setattr("console.cli.commands.decisions._ask", edited_meanwhile)
+    monkeypatch.setattr("console.cli.commands.decisions.ask", edited_meanwhile)
     late = anna("approve", job)
     assert (late.exit_code, "[stale]" in late.stderr) == (Exit.REFUSED, True)
     assert Job.objects.get(pk=job).state == State.AWAITING_APPROVAL
@@ -394,6 +394,40 @@ def test_streams_are_listed_started_and_stopped_by_name(olga, lake):
     assert started.exit_code == 0, started.stderr
     assert json.loads(started.stdout)["command"] == "stream_round"
     assert olga("streams", "stop", "clicks").exit_code == 0
+
+
+def test_schedules_are_defined_decided_and_ended_by_name(olga, anna, sales, lake):
+    factories.PolicyRuleFactory(name="optimizing", command="optimize")
+    when = ("--cron", "30 3 * * *", "--zone", "UTC", "--window", "60", "--reason", "small files")
+    made = olga("schedules", "create", "nightly", "optimize", "--table", "sales", *when, "--json")
+    assert made.exit_code == 0, made.stderr
+    assert json.loads(made.stdout)["state"] == "awaiting_approval"
+    values = ("--with", '{"retention_hours": 720}')
+    many = olga("schedules", "create", "old", "vacuum", "--root", lake.name, *values, *when, "--json")
+    assert json.loads(many.stdout)["on"] == {"root": str(lake.pk)}
+    assert f"all tables of {lake.name}" in olga("schedules", "show", "old").stdout
+    tagged = olga("schedules", "create", "gold", "reorg", "--tag", "gold", *when)
+    assert "all tables tagged gold" in tagged.stdout
+    assert olga("schedules", "create", "none", "optimize", *when).exit_code == Exit.USAGE
+    assert olga("schedules", "create", "none", "optimize", "--tag", "g", "--with", "[]", *when).exit_code == Exit.USAGE
+    assert [name in olga("schedules").stdout for name in ("nightly", "old", "gold", "none")] == [
+        True,
+        True,
+        True,
+        False,
+    ]
+    assert anna("schedules", "approve", "nightly", "--digest", "0" * 64, "--yes").exit_code == Exit.REFUSED
+    assert anna("schedules", "approve", "nightly", "--yes").exit_code == 0
+    assert Schedule.objects.get(name="nightly").state == "active"
+    assert olga("schedules", "pause", "nightly").exit_code == 0
+    assert Schedule.objects.get(name="nightly").state == "paused"
+    assert olga("schedules", "resume", "nightly").exit_code == 0
+    assert Schedule.objects.get(name="nightly").state == "active"
+    assert anna("schedules", "reject", "gold", "--reason", "not now").exit_code == 0
+    assert Schedule.objects.get(name="gold").state == "stopped"
+    assert olga("schedules", "runs", "nightly").exit_code == 0
+    assert olga("schedules", "remove", "old").exit_code == 0
+    assert olga("schedules", "show", "old").exit_code == Exit.NOT_FOUND
 
 
 def test_the_audit_is_exported_whole(olga, anna, server, sales, tmp_path):

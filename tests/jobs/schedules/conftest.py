@@ -19,12 +19,14 @@ from jobs.commands.optimize.rules import Optimize
 from jobs.dispatcher import schedules
 from jobs.domain.errors import EngineFailed, EngineFailure
 from jobs.domain.results import Result
+from jobs.domain.states import State
 from jobs.models import Job, Schedule
 from jobs.schedules import acts
 from jobs.schedules.definition import WantedSchedule
 from jobs.worker.claims import claim_preview, claim_run
 from jobs.worker.execution import Execution, work
 from tables.models import Root, Table
+from tables.sync import table as syncing
 from tests import factories
 from tests.factories import lakes
 from tests.jobs import small_delta
@@ -89,6 +91,32 @@ def make(actor: Actor, wanted: WantedSchedule) -> Make:
     return made
 
 
+def table_of(root: Root, name: str, *tags: str) -> Table:
+    """Two files in one partition."""
+    place = Path(root.uri) / name
+    small_delta.create(place, [{"id": 1, "p": "FR"}])
+    small_delta.append(place, [{"id": 2, "p": "FR"}])
+    made = factories.TableFactory(root=root, name=name, path=str(place), tags=list(tags))
+    return syncing.sync(made.pk)
+
+
+@pytest.fixture
+def two(lake: Root) -> list[Table]:
+    return [table_of(lake, "a", "gold"), table_of(lake, "b")]
+
+
+@pytest.fixture
+def many(actor: Actor, lake: Root, two: list[Table]) -> Any:
+    """A schedule on all of the lake, or with a tag."""
+
+    def made(name: str = "nightly", *, tag: str = "", command: Any = None, **more: Any) -> Schedule:
+        where = {"tag": tag} if tag else {"root": lake.pk}
+        wanted = WantedSchedule(command or Optimize(""), YEARLY, "Europe/Berlin", 60, **where, **more)
+        return acts.create(actor, name, "many small files", wanted).schedule
+
+    return made
+
+
 @pytest.fixture
 def reviewed(db: None) -> None:
     """The team wants an optimize to be seen by a second person."""
@@ -138,3 +166,23 @@ def _worked(claiming: Any, engine: SmallEngine | None) -> Job:
     assert claim is not None, "there is nothing to claim"
     work(Execution(claim, engine, threading.Event(), engine.ended_hard.set))
     return Job.objects.get(pk=claim.job.pk)
+
+
+def on(schedule: Schedule) -> dict[str, str]:
+    """The outcome of its newest run on each table."""
+    runs = schedule.runs.select_related("table").order_by("id")
+    return {run.table.name: run.outcome for run in runs}
+
+
+def texts(schedule: Schedule) -> dict[str, str]:
+    return {run.table.name: run.text for run in schedule.runs.select_related("table").order_by("id")}
+
+
+def run_all(engine: Compacting | None = None) -> None:
+    """Previews and runs what is open, and books it."""
+    while Job.objects.filter(state=State.PREVIEWING).exists():
+        previewed(engine)
+    look()
+    while Job.objects.filter(state=State.QUEUED).exists():
+        ran(engine)
+    look()

@@ -47,7 +47,13 @@ def test_a_job_that_somebody_requested_takes_no_approval_of_a_schedule(approved,
     with pytest.raises(Error, match="becomes no run of a schedule"), transaction.atomic():
         Job.objects.filter(pk=job.pk).update(schedule=approved)
     without_trigger("jobs_job", "schedule_id = %s where id = %s", approved.pk, job.pk)
-    claimed = {"schedule": approved, "due_at": job.requested_at, "job": job, "digest": approved.digest}
+    claimed = {
+        "schedule": approved,
+        "table": job.table,
+        "due_at": job.requested_at,
+        "job": job,
+        "digest": approved.digest,
+    }
     with pytest.raises(Error, match="no run of this schedule"), transaction.atomic():
         ScheduleRun.objects.create(**claimed, parameters_sha256=job.parameters_sha256)
     assert evaluate.approvals(Job.objects.get(pk=job.pk)) == 0

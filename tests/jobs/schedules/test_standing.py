@@ -145,7 +145,9 @@ def test_a_schedule_whose_zone_is_gone_cannot_be_resumed_until_the_zone_is_back(
 def test_a_clock_that_was_put_back_meets_a_zone_that_is_gone(make, no_berlin):
     schedule = make()
     ahead = timezone.now() + timedelta(days=30)
-    ScheduleRun.objects.create(schedule=schedule, due_at=ahead, digest=schedule.digest, outcome="succeeded")
+    ScheduleRun.objects.create(
+        schedule=schedule, table=schedule.table, due_at=ahead, digest=schedule.digest, outcome="succeeded"
+    )
     Schedule.objects.filter(pk=schedule.pk).update(next_due_at=ahead + timedelta(days=1))
     no_berlin()
     look()
@@ -232,8 +234,9 @@ def test_the_newest_run_of_each_is_found_without_reading_the_others(make, django
     for schedule in schedules[:2]:
         for day in (1, 2, 3):
             ScheduleRun.objects.create(
-                schedule=schedule, due_at=f"2027-01-0{day}T03:00Z", digest=schedule.digest, outcome="skipped"
-            )
+                schedule=schedule, table=schedule.table, due_at=f"2027-01-0{day}T03:00Z", digest=schedule.digest,
+                outcome="skipped",
+            )  # fmt: skip
     with django_assert_num_queries(1):
         last = queries.last_runs(schedules)
     assert {pk: run.due_at.day for pk, run in last.items()} == {schedule.pk: 3 for schedule in schedules[:2]}

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
+from console.accounts.authority import GrantScope
+from console.accounts.roles import Role
 from console.audit.models import Event
-from jobs.models import Schedule, ScheduleDecision
+from jobs.models import Schedule, ScheduleDecision, ScheduleRun
 from jobs.schedules import times
-from tests.clients import caller
+from tables.models import Table
+from tests import factories
+from tests.clients import Caller, caller
 from tests.jobs import small_delta
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -227,3 +233,78 @@ def test_the_database_refuses_what_the_service_would(reviewed, made, olga, anna)
     given = ScheduleDecision.objects.create(**said, person=anna.person)
     with pytest.raises(Exception, match="never changed"), transaction.atomic():
         ScheduleDecision.objects.filter(pk=given.pk).update(comment="no")
+
+
+@pytest.fixture
+def many(body: dict[str, Any]) -> dict[str, Any]:
+    """The same on many tables."""
+    return body | {"command": {"command": "optimize"}, "bounds": {}}
+
+
+@pytest.mark.parametrize("where", ["root", "tag"])
+def test_one_for_many_tables_names_its_root_or_tag(olga, many, sales, where):
+    on = {"root": str(sales.root_id)} if where == "root" else {"tag": "gold"}
+    answer = olga.post("/schedules", many | {"on": on})
+    assert answer.status_code == 201, answer.json()
+    made = answer.json()
+    assert (made["table"], made["on"], made["state"]) == (None, on, "active")
+    assert made["command"] == {"command": "optimize", "predicate": None, "zorder_by": None, "full": False}
+    assert olga.get("/schedules").json()["results"] == [made]
+    changed = olga.patch(f"/schedules/{made['id']}", {"cron": "0 4 * * *"}).json()
+    assert (changed["on"], changed["cron"], changed["digest"] != made["digest"]) == (on, "0 4 * * *", True)
+    again = olga.patch(f"/schedules/{made['id']}", {"command": {"command": "optimize", "predicate": "p = 'FR'"}}).json()
+    assert (again["on"], again["command"]["predicate"]) == (on, "p = 'FR'")
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"on": {"root": "R", "tag": "gold"}}, "on"),
+        ({"on": {}}, "on"),
+        ({"on": {"tag": ""}}, "on"),
+        ({"on": {"tag": " gold"}}, "tag"),
+        ({"on": {"tag": "gold"}, "command": {"command": "optimize", "table": "T"}}, "command"),
+        ({"on": {"tag": "gold"}, "command": {"command": "delete", "predicate": "id = 1"}}, "command"),
+        ({"command": {"command": "optimize"}}, "command"),
+    ],
+)
+def test_a_place_that_is_none_or_two_is_refused(olga, many, sales, change, field):
+    text = json.dumps(many | change).replace('"R"', f'"{sales.root_id}"').replace('"T"', f'"{sales.pk}"')
+    answer = olga.post("/schedules", json.loads(text))
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalid"), answer.json()
+    assert any(name.startswith(field) for name in answer.json()["fields"]), answer.json()
+    assert not Schedule.objects.exists()
+
+
+def test_a_root_that_the_person_does_not_see_is_not_found(olga, many):
+    answer = olga.post("/schedules", many | {"on": {"root": "00000000-0000-0000-0000-000000000001"}})
+    assert answer.status_code == 404
+
+
+def test_who_sees_one_table_sees_a_tag_s_schedule_and_the_runs_there_alone(olga, many, sales, root):
+    other = factories.TableFactory(root=root, name="other", path=f"{root.uri}/other")
+    made = olga.post("/schedules", many | {"on": {"tag": "gold"}}).json()
+    of_root = olga.post("/schedules", many | {"name": "lake", "on": {"root": str(root.pk)}}).json()
+    Table.objects.update(tags=["gold"])
+    schedule = Schedule.objects.get(pk=made["id"])
+    for table in (sales, other):
+        ScheduleRun.objects.create(
+            schedule=schedule, table=table, due_at=timezone.now(), digest=schedule.digest, outcome="skipped"
+        )
+    viewer = Caller(factories.appointed("tom", Role.VIEWER, GrantScope(table_id=sales.pk)))
+    assert [row["name"] for row in viewer.get("/schedules").json()["results"]] == ["lake", made["name"]]
+    runs = viewer.get(f"/schedules/{made['id']}/runs").json()["results"]
+    assert [run["table"] for run in runs] == [str(sales.pk)]
+    assert len(olga.get(f"/schedules/{made['id']}/runs").json()["results"]) == 2
+    stranger = Caller(factories.appointed("ute", Role.VIEWER, GrantScope(root_id=factories.RootFactory().pk)))
+    assert stranger.get(f"/schedules/{of_root['id']}").status_code == 404
+    operator = Caller(factories.appointed("eve", Role.OPERATOR, GrantScope(table_id=sales.pk)))
+    refused = operator.post(f"/schedules/{made['id']}/pause")
+    assert (refused.status_code, "operator of all tables tagged gold" in refused.json()["detail"]) == (403, True)
+
+
+def test_the_same_key_makes_one_schedule_of_a_root(olga, many, sales):
+    body = many | {"on": {"root": str(sales.root_id)}}
+    answers = [olga.post("/schedules", body, **{"Idempotency-Key": "k"}) for _ in range(2)]
+    assert [answer.status_code for answer in answers] == [201, 200]
+    assert Schedule.objects.count() == 1

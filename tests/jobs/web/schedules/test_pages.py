@@ -8,12 +8,15 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
+from console.accounts.authority import GrantScope
+from console.accounts.roles import Role
 from console.audit.actor import Actor
 from jobs.domain.states import State
 from jobs.models import Schedule, ScheduleRun
 from jobs.schedules import times
 from jobs.schedules.opening import count_failure
 from jobs.schedules.stopping import stop
+from tables.models import Table
 from tables.web.table.acts import acts_on
 from tests import factories
 from tests.clients import SURE, browser, confirmed_browser
@@ -105,7 +108,7 @@ def test_the_form_is_filled_in_from_its_address(at_desk, sales):
 
 
 def test_without_a_table_it_asks_for_one(at_desk, sales):
-    assert "Choose the table" in at_desk.get(reverse("jobs:schedule_new")).content.decode()
+    assert "Choose the command" in at_desk.get(reverse("jobs:schedule_new")).content.decode()
     named = at_desk.get(reverse("jobs:schedule_new"), {"table": "sales", "command": "optimize"})
     assert "Cron expression" in named.content.decode()
     unknown = at_desk.get(reverse("jobs:schedule_new"), {"table": "nothing", "command": "optimize"})
@@ -191,7 +194,7 @@ def test_home_names_a_schedule_from_its_first_failed_run_until_one_succeeds(at_d
     Schedule.objects.filter(pk=schedule.pk).update(state="active")
     assert address(schedule) not in at_desk.get(reverse("home")).content.decode()
     run = ScheduleRun.objects.create(
-        schedule=schedule, due_at=timezone.now(), digest=schedule.digest, outcome="failed",
+        schedule=schedule, table=schedule.table, due_at=timezone.now(), digest=schedule.digest, outcome="failed",
         text="Files were added meanwhile.", ended_at=timezone.now(),
     )  # fmt: skip
     count_failure(Schedule.objects.get(pk=schedule.pk), run.text)
@@ -235,3 +238,56 @@ def test_a_run_s_page_names_its_schedule_also_after_its_removal(at_desk, schedul
     assert "by schedule nightly, now removed" in after
     assert address(schedule) not in after
     assert at_desk.get(f"/api/v1/jobs/{job.pk}").json()["schedule"] == str(schedule.pk)
+
+
+@pytest.mark.parametrize("where", ["root", "tag"])
+def test_one_for_many_tables_is_chosen_defined_and_shown(at_desk, typed, sales, where):
+    Table.objects.update(tags=["gold"], version=1)
+    value = str(sales.root_id) if where == "root" else "gold"
+    name = f"all tables of {sales.root.name}" if where == "root" else "all tables tagged gold"
+    del typed["table"]
+    choose = at_desk.get(reverse("jobs:schedule_new")).content.decode()
+    assert [f'name="{field}"' in choose for field in ("table", "root", "tag")] == [True, True, True]
+    form = at_desk.get(reverse("jobs:schedule_new"), {"command": "optimize", where: value}).content.decode()
+    assert f"Schedule optimize {name}" in form
+    assert "1 table now" in form
+    assert "left out until the schedule is resumed" in form
+    answer = at_desk.post(reverse("jobs:schedule_new"), typed | {where: value})
+    assert answer.status_code == 302, answer.content.decode()
+    schedule = Schedule.objects.get()
+    assert (schedule.table, schedule.tag, schedule.root) == (
+        None, "" if where == "root" else "gold", sales.root if where == "root" else None,
+    )  # fmt: skip
+    ScheduleRun.objects.create(
+        schedule=schedule, table=sales, due_at=timezone.now(), digest=schedule.digest, is_planned=True
+    )
+    page = at_desk.get(address(schedule)).content.decode()
+    assert f"Optimize the files of {name}" in page
+    assert f'href="{reverse("tables:list")}?{where}={value}"' in page
+    assert "Planned" in page
+    assert f'href="{reverse("tables:overview", args=[sales.pk])}">sales</a>' in page
+    assert name in at_desk.get(reverse("jobs:schedules")).content.decode()
+    edit = at_desk.get(address(schedule, "_edit")).content.decode()
+    assert f'name="{where}" value="{value}"' in edit
+    edited = at_desk.post(address(schedule, "_edit"), typed | {where: value, "cron": "0 5 * * *"})
+    assert edited.status_code == 302, edited.content.decode()
+    stop(Actor.system("tests"), Schedule.objects.get(), "It can’t go on.")
+    home = at_desk.get(reverse("home")).content.decode()
+    assert ("all tagged gold" if where == "tag" else f"all of {sales.root.name}") in home
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [({}, "Name a table, a root or a tag."), ({"table": "sales", "tag": "gold"}, "Name one of the three.")],
+)
+def test_a_choice_of_none_or_two_places_is_said(at_desk, sales, given, said):
+    page = at_desk.get(reverse("jobs:schedule_new"), {"command": "optimize", **given}).content.decode()
+    assert said in page
+
+
+def test_only_an_operator_of_everything_is_offered_a_tag(sales):
+    tom = factories.appointed("tom", Role.OPERATOR, GrantScope(root_id=sales.root_id))
+    page = browser(tom).get(reverse("jobs:schedule_new")).content.decode()
+    assert [f'name="{field}"' in page for field in ("table", "root", "tag")] == [True, True, False]
+    form = browser(tom).get(reverse("jobs:schedule_new"), {"command": "optimize", "tag": "gold"})
+    assert form.status_code == 403
