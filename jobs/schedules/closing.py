@@ -21,8 +21,7 @@ from jobs.lifecycle.transitions import Fenced, move
 from jobs.models import Job, Schedule, ScheduleRun
 from jobs.policy import evaluate
 from jobs.schedules.opening import count_failure
-from jobs.schedules.planning import WHO
-from jobs.schedules.queries import newest_due
+from jobs.schedules.planning import WHO, count_failed
 from jobs.schedules.refusals import STOPPING, WINDOW, of_definition
 from jobs.schedules.stopping import end_run, stop
 
@@ -69,15 +68,16 @@ def end_planned(schedule_id: uuid.UUID) -> bool:
 
 
 def _end_all(schedule: Schedule, runs: QuerySet[ScheduleRun], outcome: ScheduleRun.Outcome, text: str) -> int:
-    """All at once, on record as a sum; the run of a table whose log couldn’t be read keeps why."""
-    more = Concat(Value(f"{text} "), F("text"), output_field=TextField())
-    why = Case(When(text="", then=Value(text)), default=more, output_field=TextField())
-    count = runs.update(outcome=outcome, text=why, ended_at=Now())
+    """All at once, on record as a sum; the run of a table whose log couldn’t be read keeps why. The caller holds the schedule’s row."""
+    count = runs.count()
     if count:
         record(
             Actor.system(WHO), Action.SCHEDULE_SKIP, ObjectKind.SCHEDULE, schedule.pk, schedule.name,
             reason=text, after={"tables": count},
         )  # fmt: skip
+        more = Concat(Value(f"{text} "), F("text"), output_field=TextField())
+        why = Case(When(text="", then=Value(text)), default=more, output_field=TextField())
+        runs.update(outcome=outcome, text=why, ended_at=Now())
     return count
 
 
@@ -150,8 +150,8 @@ def _failed_of_many(run: ScheduleRun, job: Job) -> None:
     is_stopping = (job.error or {}).get("code") in STOPPING and schedule.state == Schedule.State.ACTIVE
     if is_stopping and (why := of_definition(schedule)):
         stop(Actor.system(WHO), schedule, f"{why.message} {why.remedy}")
-    elif run.due_at == newest_due(schedule):
-        Schedule.objects.filter(pk=schedule.pk).update(failures=F("failures") + 1)
+    else:
+        count_failed(run)
 
 
 def _failed(schedule: Schedule, job: Job, text: str) -> None:

@@ -28,7 +28,7 @@ from jobs.policy import protection
 from jobs.policy.evaluate import rules_for
 from jobs.predicates.reading import check_syntax
 from jobs.schedules import times
-from jobs.schedules.places import SchedulePlace, may
+from jobs.schedules.places import SchedulePlace, may, place_of
 from jobs.schedules.standing import needs_a_person, shape_of
 from jobs.targets.access import table_to_change
 from jobs.targets.problems import problem_of_refused
@@ -224,7 +224,7 @@ def digest_of_row(schedule: Schedule) -> str:
             "command": schedule.command,
             "schema_version": schedule.schema_version,
             "parameters": schedule.parameters,
-            **_where(schedule),
+            **place_of(schedule).on,
             "shape": schedule.shape,
             "class": schedule.table_class,
             "cron": schedule.cron,
@@ -233,12 +233,6 @@ def digest_of_row(schedule: Schedule) -> str:
             "bounds": {"max_bytes": schedule.max_bytes, "max_minutes": schedule.max_minutes},
         }
     )
-
-
-def _where(schedule: Schedule) -> dict[str, str]:
-    if schedule.table_id is not None:
-        return {"table": str(schedule.table_id)}
-    return {"tag": schedule.tag} if schedule.root_id is None else {"root": str(schedule.root_id)}
 
 
 def policy_of(command: str, authors: Iterable[uuid.UUID], place: SchedulePlace, table_class: TableClass) -> Policy:

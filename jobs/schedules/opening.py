@@ -21,7 +21,6 @@ from jobs.commands.base import Prepared
 from jobs.commands.registry import handling_of
 from jobs.domain.errors import CommandRefused
 from jobs.models import Schedule, ScheduleRun
-from jobs.requests import asking
 from jobs.schedules import approvals, planning, times
 from jobs.schedules.acts import wanted_of
 from jobs.schedules.places import table_of
@@ -228,8 +227,7 @@ def _prepared(schedule: Schedule) -> tuple[str, Prepared | None]:
 
 
 def _enter(row: Schedule, due_at: datetime, prepared: Prepared) -> None:
-    reason = f"Schedule {row.name}: {row.reason}"[: asking.REASON_LENGTH]
-    job = asking.enter(Actor.system(WHO), row.run_by, prepared, reason, row.pk)
+    job = planning.entered(row, prepared)
     ScheduleRun.objects.create(
         schedule=row,
         table=table_of(row),

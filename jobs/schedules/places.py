@@ -6,7 +6,6 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, cast
-from urllib.parse import urlencode
 
 from django.db.models import QuerySet
 
@@ -42,9 +41,11 @@ class SchedulePlace:
         return f"all tables tagged {self.tag}" if self.root is None else f"all tables of {self.root.name}"
 
     @property
-    def query(self) -> str:
-        """What narrows the list of tables to these."""
-        return urlencode({"tag": self.tag} if self.root is None else {"root": str(self.root.pk)})
+    def on(self) -> dict[str, str]:
+        """`{table}`, `{root}` or `{tag}`, by their ids and the tag: as digests, the API and the list of tables name it."""
+        if self.table is not None:
+            return {"table": str(self.table.pk)}
+        return {"tag": self.tag} if self.root is None else {"root": str(self.root.pk)}
 
     def tables(self) -> QuerySet[Table]:
         """The Delta tables that are there now; hidden entries and those whose directory is gone aside."""

@@ -22,11 +22,11 @@ from jobs.commands.base import Prepared
 from jobs.commands.registry import handling_of
 from jobs.domain.errors import CommandRefused
 from jobs.domain.states import State
-from jobs.models import Schedule, ScheduleRun
+from jobs.models import Job, Schedule, ScheduleRun
 from jobs.requests import asking
 from jobs.schedules.acts import command_on
 from jobs.schedules.places import place_of
-from jobs.schedules.queries import open_runs
+from jobs.schedules.queries import newest_due, open_runs
 from jobs.schedules.refusals import of_table
 from jobs.targets.writable import subject_to_change
 from tables.models import Table
@@ -112,9 +112,8 @@ def open_planned(pk: int, end_unfit: Callable[[Schedule], bool]) -> bool:
         _planned(pk).exclude(text=str(unreadable)).update(text=str(unreadable))
         return False
     except IntegrityError as error:
-        if (
-            broken(error) == "schedule_run_as_defined"
-        ):  # it has left the schedule’s tables meanwhile: the next look says so
+        if broken(error) == "schedule_run_as_defined":
+            # It has left the schedule’s tables meanwhile: the next look says so.
             log.warning("schedule_run_refused", run=pk, error=str(error).splitlines()[0])
             return False
         if broken(error) != "job_already_open":
@@ -183,11 +182,21 @@ def _is_left_out(run: ScheduleRun) -> bool:
 
 
 def _enter(run: ScheduleRun, prepared: Prepared) -> bool:
-    schedule = run.schedule
-    reason = f"Schedule {schedule.name}: {schedule.reason}"[: asking.REASON_LENGTH]
-    job = asking.enter(Actor.system(WHO), schedule.run_by, prepared, reason, schedule.pk)
+    job = entered(run.schedule, prepared)
     opened = {"job": job, "parameters_sha256": job.parameters_sha256, "is_planned": False, "text": ""}
     return bool(_planned(run.pk).update(opened_at=Now(), **opened))
+
+
+def entered(schedule: Schedule, prepared: Prepared) -> Job:
+    """The job of a run, requested in the name of the schedule’s person."""
+    reason = f"Schedule {schedule.name}: {schedule.reason}"[: asking.REASON_LENGTH]
+    return asking.enter(Actor.system(WHO), schedule.run_by, prepared, reason, schedule.pk)
+
+
+def count_failed(run: ScheduleRun) -> None:
+    """One more of its newest time on which a schedule for many tables failed; an earlier time counts no more."""
+    if run.due_at == newest_due(run.schedule):
+        Schedule.objects.filter(pk=run.schedule_id).update(failures=F("failures") + 1)
 
 
 def _skip(run: ScheduleRun, text: str) -> bool:
@@ -196,6 +205,6 @@ def _skip(run: ScheduleRun, text: str) -> bool:
         Actor.system(WHO), Action.SCHEDULE_SKIP, ObjectKind.SCHEDULE, schedule.pk, schedule.name,
         reason=text, after={"due_at": run.due_at.isoformat()}, table=run.table_id,
     )  # fmt: skip
-    if text == LEFT_OUT:  # it counts as a failure: who looks after the schedule goes on seeing it
-        Schedule.objects.filter(pk=schedule.pk).update(failures=F("failures") + 1)
+    if text == LEFT_OUT:
+        count_failed(run)  # who looks after the schedule goes on seeing it
     return bool(_planned(run.pk).update(outcome=Outcome.SKIPPED, text=text, ended_at=Now()))

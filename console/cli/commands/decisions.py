@@ -60,11 +60,15 @@ def _reviewed(session: Session, job: str, digest: str | None) -> dict[str, Any]:
         text = f"There is nothing to decide yet: {found['state_text']} Wait for the preview: levee jobs watch {found['id']}"
         raise CliError(Exit.REFUSED, f"{text} [wrong_state]")
     printer(sys.stderr).print(facts(review(found)))
-    if digest is not None and digest != found["digest"]:
-        raise CliError(
-            Exit.REFUSED, f"The digest is {found['digest']} now. Nothing was decided; review it again. [stale]"
-        )
+    require_digest(found, digest)
     return found
+
+
+def require_digest(found: dict[str, Any], digest: str | None) -> None:
+    """Raises CliError REFUSED if what is to be decided about no longer has the digest that was given, if one was."""
+    if digest is not None and digest != found["digest"]:
+        text = f"The digest is {found['digest']} now. Nothing was decided; review it again. [stale]"
+        raise CliError(Exit.REFUSED, text)
 
 
 def ask(yes: bool, question: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from console.cli.acts import Act, ListGroup, keyed, limit_of, limited, pass_session, reasoned
-from console.cli.commands.decisions import ask
+from console.cli.commands.decisions import ask, require_digest
 from console.cli.exits import CliError, Exit
 from console.cli.lookup import root_id, schedule_id, table_id
 from console.cli.session import ListColumn, Session, facts, printer
@@ -192,9 +192,7 @@ def _reviewed(session: Session, schedule: str, digest: str | None) -> dict[str, 
     """The schedule as it is now, shown on standard error. Raises CliError with another digest."""
     found: dict[str, Any] = session.api.get(f"/schedules/{schedule_id(session.api, schedule)}")
     printer(sys.stderr).print(facts(_pairs(found)))
-    if digest is not None and digest != found["digest"]:
-        text = f"The digest is {found['digest']} now. Nothing was decided; review it again. [stale]"
-        raise CliError(Exit.REFUSED, text)
+    require_digest(found, digest)
     return found
 
 

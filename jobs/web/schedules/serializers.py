@@ -215,9 +215,7 @@ class ScheduleSerializer(serializers.Serializer[Schedule]):
 
     @extend_schema_field(serializers.DictField(child=serializers.CharField(), allow_null=True))
     def get_on(self, schedule: Schedule) -> dict[str, str] | None:
-        if schedule.table_id is not None:
-            return None
-        return {"tag": schedule.tag} if schedule.root_id is None else {"root": str(schedule.root_id)}
+        return None if schedule.table_id is not None else place_of(schedule).on
 
     def get_runs_on(self, schedule: Schedule) -> str:
         return place_of(schedule).name

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -102,7 +103,7 @@ def _place(person: Person, place: SchedulePlace) -> dict[str, Any]:
     seen = place.tables()
     if not may(person, Permission.TABLE_READ, place):
         seen = seen.filter(pk__in=visible_to(person).values("pk"))
-    return {"place": place, "tables_now": seen.count(), "tables_query": place.query}
+    return {"place": place, "tables_now": seen.count(), "tables_query": urlencode(place.on)}
 
 
 # --- definition -------------------------------------------------------------------------------------------------------
