@@ -5,13 +5,13 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 from django.db import connection
 from django.db.models import BooleanField, F, Func, QuerySet, Value
 
-from console.accounts.authority import GrantScope, covering, root_of
-from console.accounts.models import Appointment, Person
+from console.accounts.authority import GrantScope, covers, root_of
+from console.accounts.models import Appointment, Grant, Person
 from console.accounts.roles import Role
 from console.base.machine import machine_command
 
@@ -108,23 +108,33 @@ def doubt_about(judge: Person, author: Person, role: Role, scope: GrantScope) ->
 
 
 class Doubts:
-    """Why one judge's decisions on many people's requests don't count; queries each person's line once."""
+    """Why one judge's decisions on many people's requests don't count; queries each person's line, and the judge's roles, once."""
 
     def __init__(self, judge: Person) -> None:
         self.judge = judge
         self.chains: Callable[[Person], dict[uuid.UUID, Chain]] = cache(chains_to)
         self._known: dict[tuple[uuid.UUID, Role, GrantScope], Doubt | None] = {}
 
+    @cached_property
+    def given(self) -> list[tuple[Person, Grant]]:
+        """The judge's grants that a person gave and nobody has vouched for, each with that person, oldest first."""
+        grants = {grant.pk: grant for grant in self.judge.granted}
+        given = appointments_of([self.judge.pk]).filter(grant_id__in=grants, by__isnull=False, vouched_at=None)
+        return [(each.by, grants[each.grant_id]) for each in given if each.by is not None and each.grant_id is not None]
+
     def in_common(self, other: Person) -> str:
         """The appointments that one person above both has made, from the top down, as a sentence; empty if there is no such person."""
         doubt = _common(self, other)
         return doubt.why if doubt else ""
 
-    def about(self, author: Person, role: Role, scope: GrantScope) -> Doubt | None:
-        """The doubt about an author whom the judge may not judge; None if the judge doesn't hold the role at all."""
+    def about(self, author: Person, role: Role, scope: GrantScope, root_id: uuid.UUID | None = None) -> Doubt | None:
+        """The doubt about an author whom the judge may not judge; None if the judge doesn't hold the role at all.
+
+        `root_id` is the root of the scope's table, for callers that know it; without it, the database is asked.
+        """
         case = (author.pk, role, scope)
         if case not in self._known:
-            self._known[case] = _common(self, author) or _by_role(self, author, role, scope)
+            self._known[case] = _common(self, author) or _by_role(self, author, role, scope, root_id)
         return self._known[case]
 
 
@@ -139,13 +149,14 @@ def _common(doubts: Doubts, author: Person) -> Doubt | None:
     return Doubt((*theirs[top], *ours[top]), (ours[top][-1] if ours[top] else theirs[top][-1]).person)
 
 
-def _by_role(doubts: Doubts, author: Person, role: Role, scope: GrantScope) -> Doubt | None:
+def _by_role(doubts: Doubts, author: Person, role: Role, scope: GrantScope, root_id: uuid.UUID | None) -> Doubt | None:
     """The doubt from the role's giver: a person of the author's line, or one who shares that line."""
-    judge, theirs = doubts.judge, doubts.chains(author)
-    held = judge.grants.filter(covering(scope), role=role.value).values("id")
-    for given in appointments_of([judge.pk]).filter(grant_id__in=held, by__isnull=False, vouched_at=None):
-        giver = given.by
-        if giver is not None and (tops := theirs.keys() & doubts.chains(giver).keys()):
+    held = [(giver, grant) for giver, grant in doubts.given if grant.role == role.value]
+    if not held:
+        return None
+    judge, theirs, root = doubts.judge, doubts.chains(author), root_id or root_of(scope)
+    for giver, grant in held:
+        if covers(grant, scope, root) and (tops := theirs.keys() & doubts.chains(giver).keys()):
             above = min((theirs[top] for top in tops), key=len)
             return Doubt((*above, AppointmentLink(giver.name, judge.name, role.value)), judge.name)
     return None

@@ -50,6 +50,13 @@ def covering(scope: GrantScope) -> Q:
     return Q(scope=Grant.Scope.EVERYTHING) | on_root | on_table
 
 
+def covers(grant: Grant, scope: GrantScope, root_id: uuid.UUID | None) -> bool:
+    """`covering` for a grant in memory; `root_id` is `root_of` the scope."""
+    if grant.scope == Grant.Scope.EVERYTHING:
+        return True
+    return bool((grant.root_id and grant.root_id == root_id) or (grant.table_id and grant.table_id == scope.table_id))
+
+
 def holders_on(role: Role, scope: GrantScope) -> QuerySet[Person]:
     """The people with open accounts who have the role on the whole scope: on it, or above it."""
     held = Grant.objects.filter(covering(scope), role=role.value)

@@ -74,6 +74,11 @@ class Job(models.Model):
             models.Index(fields=["-requested_at", "-id"], name="job_newest"),
             models.Index(fields=["-requested_at", "-id"], name="job_newest_shown", condition=models.Q(folded=False)),
             models.Index(fields=["table", "-requested_at"], name="job_table_newest"),
+            models.Index(
+                fields=["requested_at", "id"],
+                name="job_waiting",
+                condition=models.Q(state=State.AWAITING_APPROVAL.value),
+            ),
             models.Index(fields=["finished_at"], name="job_folded_ended", condition=models.Q(folded=True)),
         ]
         constraints = [

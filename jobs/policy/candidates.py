@@ -143,6 +143,8 @@ def _independent(person: F | Value, author: F | OuterRef) -> Func:
 def _uncounted(judge: Person, grant: Grant) -> Uncounted | None:
     place = _scope(grant)
     authors = list(holders_on(Role.OPERATOR, place).exclude(pk=judge.pk).order_by("name")[:MOST])
+    if not authors:
+        return None
     judged = whom_may_judge(judge, [each.pk for each in authors], Role.APPROVER, place)
     others = [each for each in authors if each.pk not in judged]
     doubt = doubt_about(judge, others[0], Role.APPROVER, place) if others else None

@@ -7,16 +7,18 @@ DOCUMENT = Path(__file__).parents[2] / "docs" / "benchmarks.md"
 
 
 def put_into(document: Path, section: str, beside: str = "") -> None:
-    """Replaces the section with the same title (its first line, `## …`), or appends it; the others stay as they are.
+    """Replaces the section with the same title (its first line, `## …`) in its place; the others stay as they are.
 
-    It stands behind the section with the title `beside`, if there is one.
+    A new one, and one that names another title as `beside`, stands behind that, or at the end.
     """
     title, text = section.splitlines()[0], document.read_text() if document.exists() else "# Benchmarks\n"
     parts = text.split("\n## ")
-    kept = [part for part in parts[1:] if part.splitlines()[0] != title.removeprefix("## ")]
-    whole = [parts[0].rstrip("\n"), *(f"## {part.strip()}" for part in kept)]
+    whole = [parts[0].rstrip("\n"), *(f"## {part.strip()}" for part in parts[1:])]
     titles = [part.splitlines()[0] for part in whole]
-    whole.insert(titles.index(beside) + 1 if beside in titles else len(whole), section.strip())
+    at = titles.index(title) if title in titles else len(whole)
+    whole[at : at + 1] = []
+    titles[at : at + 1] = []
+    whole.insert(titles.index(beside) + 1 if beside in titles else at, section.strip())
     document.write_text("\n\n".join(whole) + "\n")
 
 

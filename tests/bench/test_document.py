@@ -3,12 +3,12 @@
 from tests.bench.document import figures_of, put_into, table
 
 
-def test_a_section_is_replaced_and_the_others_stay(tmp_path):
+def test_a_section_is_replaced_in_its_place_and_the_others_stay(tmp_path):
     document = tmp_path / "benchmarks.md"
     put_into(document, "## One\n\nfirst\n")
     put_into(document, "## Another\n\nkept\n")
     put_into(document, "## One\n\nsecond\n")
-    assert document.read_text() == "# Benchmarks\n\n## Another\n\nkept\n\n## One\n\nsecond\n"
+    assert document.read_text() == "# Benchmarks\n\n## One\n\nsecond\n\n## Another\n\nkept\n"
 
 
 def test_a_section_of_a_cluster_stands_behind_the_embedded_one_and_beside_its_figures(tmp_path):

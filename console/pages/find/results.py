@@ -39,7 +39,7 @@ BESIDE = 3  # the rank of a table that a search finds by something else than its
 CANDIDATES = 30  # tables that are looked through for the column that was meant
 JOBS_OF = 3  # tables
 RECENT = 8
-REASONS_OF = 2000  # of the newest jobs
+REASONS_OF = 5000  # of the newest jobs of all
 HELP = 4
 REASON = 80  # characters of a job’s reason
 HEX = re.compile(r"[0-9a-f-]{4,36}")
@@ -219,12 +219,17 @@ def _job(job: Job) -> Option:
 
 
 def _jobs_by_reason(person: Person, q: str) -> list[Option]:
-    """Of the newest jobs, those whose reason holds every word."""
-    newest = visible_jobs(person).filter(folded=False).order_by("-requested_at", "-id").values("pk")[:REASONS_OF]
-    jobs = titled(Job.objects.filter(pk__in=newest))
+    """Of the newest jobs, those whose reason holds every word.
+
+    When the oldest of them was requested is asked first: PostgreSQL would otherwise read the reasons of all jobs there are.
+    """
+    newest = Job.objects.filter(folded=False).order_by("-requested_at", "-id").values_list("requested_at", flat=True)
+    jobs = visible_jobs(person).filter(folded=False)
+    for oldest in newest[REASONS_OF - 1 : REASONS_OF]:
+        jobs = jobs.filter(requested_at__gte=oldest)
     for term in terms(q):
         jobs = jobs.filter(reason__icontains=term)
-    return [_job(job) for job in jobs.select_related("table").order_by("-requested_at", "-id")[:MOST]]
+    return [_job(job) for job in titled(jobs).select_related("table").order_by("-requested_at", "-id")[:MOST]]
 
 
 def _help(q: str) -> list[Option]:

@@ -15,8 +15,10 @@ from django.db.models import (
     OuterRef,
     Q,
     QuerySet,
+    Subquery,
     When,
 )
+from django.db.models.lookups import IsNull
 
 from console.accounts.appointments import Doubts
 from console.accounts.authority import GrantScope
@@ -38,7 +40,7 @@ M = TypeVar("M", bound=Model)
 MOST = 50
 OLDEST, NEWEST = "oldest", "newest"
 # What a card shows, beside what lists of jobs do.
-CARD = (*queries.LISTED, "reason", "expires_at", "digest", "policy", "preview", "table__root_id")
+CARD = (*queries.LISTED, "reason", "expires_at", "digest", "policy", "preview", "schedule", "table__root_id")
 SHOWN = {"waiting": "Waiting for me", "mine": "Requested by me", "decided": "Decided by me"}
 
 
@@ -117,7 +119,7 @@ def _not_there(person: Person, job: Job) -> str:
 
 def _doubted(doubts: Doubts, job: Job) -> str:
     role = Role(job.policy.get("role", APPROVER))
-    doubt = doubts.about(job.requested_by, role, GrantScope(table_id=job.table_id))
+    doubt = doubts.about(job.requested_by, role, GrantScope(table_id=job.table_id), job.table.root_id)
     return f"Your approval wouldn’t count: {doubt.why} You can still reject it." if doubt else ""
 
 
@@ -165,9 +167,9 @@ def _loaded(jobs: QuerySet[Job]) -> QuerySet[Job]:
 
     That isn't asked where nothing is to be counted: the database plans it anew in each query, which takes longer than all the rest.
     """
-    decided = Exists(Decision.objects.filter(job=OuterRef("pk"), voided_at=None))
+    decision = Subquery(Decision.objects.filter(job=OuterRef("pk"), voided_at=None).values("pk")[:1])
     counted = Func(F("pk"), F("digest"), function="jobs_approvals", output_field=IntegerField())
-    now = Case(When(decided | Q(schedule__isnull=False), then=counted), default=0)
+    now = Case(When(Q(IsNull(decision, False)) | Q(schedule__isnull=False), then=counted), default=0)
     return jobs.select_related("table", "requested_by").only(*CARD).annotate(approvals_now=now)
 
 

@@ -2,16 +2,19 @@
 
 import re
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone
 
 from console.accounts import lists
 from console.accounts.models import Person
-from console.pages.find import places
+from console.pages.find import places, results
 from console.pages.find.places import PLACES, places_for
+from jobs.models import Job
 from jobs.web.kinds import JOBS
 from tables.models import Schema
 from tables.record import table_fields
@@ -274,6 +277,22 @@ def test_jobs_are_found_by_their_reason():
     urls = {option.url for option in options(browser(person), "customer gdpr 4711").values()}
     assert urls == {f"/jobs/{job.pk}/"}
     assert f"/jobs/{hidden.pk}/" not in {option.url for option in options(browser(person), "4711").values()}
+
+
+def test_of_many_jobs_the_newest_alone_are_looked_through_for_a_reason(monkeypatch):
+    monkeypatch.setattr(results, "REASONS_OF", 2)
+    root = factories.RootFactory()
+
+    def requested(hours):
+        table, at = factories.TableFactory(root=root), timezone.now() - timedelta(hours=hours)
+        return factories.job("succeeded", table=table, reason="GDPR request", requested_at=at)
+
+    old, middle, folded, new = map(requested, (4, 3, 2, 1))
+    Job.objects.filter(pk=folded.pk).update(folded=True)  # it takes the place of none
+    person = factories.person_with("viewer", root=root)
+    urls = {option.url for option in options(browser(person), "gdpr").values()}
+    assert urls == {f"/jobs/{middle.pk}/", f"/jobs/{new.pk}/"}
+    assert f"/jobs/{old.pk}/" not in urls
 
 
 def test_the_help_is_found_by_its_headings():

@@ -12,11 +12,14 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from console.accounts import services
+from console.accounts.authority import EVERYTHING
 from console.accounts.models import Person
+from console.accounts.roles import Role
 from console.audit.actor import Actor
 from console.audit.models import Event
 from jobs.commands.registry import title_of
 from jobs.domain.errors import CommandRefused, Refusal
+from jobs.domain.states import State
 from jobs.models import Decision, Job, Read
 from jobs.web.jobs import queries
 from jobs.worker.claims import claim_preview, claim_run
@@ -427,6 +430,25 @@ def test_the_page_of_approvals_asks_the_database_as_often_for_many_as_for_few(ol
             client.get("/approvals/")
         counts.append(len(seen))
     assert counts[0] == counts[1] <= 17
+
+
+def test_why_they_cant_decide_is_asked_as_often_for_many_requests_as_for_few(sales):
+    """Anna has her role from the admin who added Olga: that is asked once, and not for each table that Olga requests on."""
+    boss = factories.appointed("boss", Role.ADMIN)
+    given = factories.person_named("anna")
+    services.grant(Actor.acting_for(boss), given, Role.APPROVER, EVERYTHING)
+    client = browser(Person.objects.get(pk=given.pk))
+    olga = services.add_person(Actor.acting_for(boss), "olga", None)
+    counts = []
+    for more in (2, 4):
+        for number in range(more):
+            table = factories.TableFactory(root=sales.root, name=f"other{more}{number}")
+            factories.job_on(table, olga, state=State.AWAITING_APPROVAL)
+        with CaptureQueriesContext(connection) as seen:
+            page = client.get("/approvals/")
+        counts.append(len(seen))
+        assert text_of(page).count("boss added olga, and boss gave anna the role approver") >= more
+    assert counts[0] == counts[1], counts
 
 
 # --- after the run, and back again --------------------------------------------------------------------------------------
