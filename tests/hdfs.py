@@ -27,10 +27,10 @@ from console.setup.jars import TEST_LIST, pinned, wrong
 from console.setup.places import HERE
 from console.setup.system import java
 from tables.rules import hdfs_places
+from tables.storage import patience
 from tables.storage.hdfs import client as hdfs
 from tables.storage.hdfs import name_nodes
-from tables.storage.s3 import buckets as object_stores
-from tables.storage.s3.buckets import Patience
+from tables.storage.patience import Patience
 from tests.patience import limit
 
 MAIN = "org.apache.hadoop.mapreduce.MiniHadoopClusterManager"
@@ -121,7 +121,7 @@ class Cluster:
     def silent(self) -> Iterator[None]:
         """The name node takes connections inside, and answers none; it is waited for during a second."""
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(object_stores, "_patience", BRIEF)
+            patch.setattr(patience, "_now", BRIEF)
             patch.setattr(hdfs_places, "BRIEF", BRIEF)
             self.process.send_signal(signal.SIGSTOP)
             try:

@@ -11,8 +11,8 @@ from console.base.logs import log
 from console.base.processes import boot_id, group_members, is_same_boot, start_ticks
 from jobs.models import Attempt, Worker
 from tables.rules import mounts
-from tables.storage.hdfs import name_nodes
 from tables.storage.local import mounted
+from tables.storage.stores import kind_of
 
 KILL_WAIT = 10.0
 # File systems of one kernel, which looks up a name as it is. A share may answer from what it knew a moment ago, FUSE as its program likes.
@@ -26,9 +26,10 @@ def takes_versions_once(location: str) -> bool:
     containers share, some microseconds lie between; of another kind of file system nobody knows. In an object store Delta's
     `S3SingleDriverLogStore` looks, then writes.
     """
-    if name_nodes.is_hdfs(location):
-        return True
-    return location.startswith("/") and mounts.kind_at(location, mounts.listed(mounted.mount_table())) in OF_ONE_KERNEL
+    kind = kind_of(location)
+    if kind.is_remote:
+        return kind.takes_names_once
+    return mounts.kind_at(location, mounts.listed(mounted.mount_table())) in OF_ONE_KERNEL
 
 
 def proven_dead(attempt: Attempt) -> bool | None:

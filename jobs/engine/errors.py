@@ -14,7 +14,7 @@ from pyspark.errors.exceptions.captured import CapturedException
 
 from jobs.domain.errors import EngineCancelled, EngineFailed, EngineFailure, EngineLost
 from jobs.domain.storage_causes import cause_of
-from jobs.engine.storage import Unreachable
+from tables.storage.trees import Unreachable
 
 # Some exceptions (concurrency, streaming) carry their condition in the message only.
 CONDITION_IN_TEXT = re.compile(r"\[((?:DELTA_)[A-Z0-9_]+(?:\.[A-Z0-9_]+)?)\]")

@@ -7,10 +7,10 @@ from typing import Any
 
 from pyspark.sql import DataFrame, Row, SparkSession
 
-from jobs.engine import storage
 from jobs.engine.inside import clone_at
 from jobs.engine.measuring import local
 from tables.deltalog.read.vector_files import vector_file
+from tables.storage import stores
 
 INLINE, ABSOLUTE = "i", "p"
 
@@ -20,12 +20,12 @@ def missing_files(session: SparkSession, path: str, then: Any, now: Any) -> list
     needed = stored_files(session, path, then) - stored_files(session, path, now)
     clone = clone_at(path)
     if clone is None:
-        return storage.opened(path).missing(sorted(needed))
+        return stores.tree_at(path).missing(sorted(needed))
     # A rehearsal's clone names the files of its source, as Spark writes that place.
     named = local(clone.uri).rstrip("/") + "/"
     own = sorted(file for file in needed if not file.startswith(named))
     others = sorted(f"{clone.source}/{file.removeprefix(named)}" for file in needed if file.startswith(named))
-    return storage.opened(path).missing(own) + storage.opened(clone.source).missing(others)
+    return stores.tree_at(path).missing(own) + stores.tree_at(clone.source).missing(others)
 
 
 def stored_files(session: SparkSession, path: str, table: Any) -> set[str]:

@@ -12,18 +12,17 @@ from console.base.text import counted
 from jobs.domain import partition_values
 from jobs.domain.footers import chunks, times
 from jobs.domain.partitions import PartitionField
-from jobs.engine import storage, walk
+from jobs.engine import walk
 from jobs.engine.commits.metadata_log import metadata_log_files
 from jobs.engine.footers import reading
-from jobs.engine.storage import DIRECTORY, Storage
 from jobs.engine.walk import DELTA_LOG, WalkFindings, WalkOrder, WorkShare, holds_table, is_hidden_directory
 from tables.deltalog.checkpoints import thrift
 from tables.rules import table_formats
-from tables.storage.hdfs import client as hdfs
-from tables.storage.local import directories as places
+from tables.storage import stores
+from tables.storage.trees import DIRECTORY, Tree
 
 # Executors need no copy of Levee: the code that runs there travels with the task.
-for _module in (counted, partition_values, hdfs, places, thrift, table_formats, chunks, times, reading, storage, walk):
+for _module in (counted, partition_values, thrift, table_formats, chunks, times, reading, walk, *stores.TRAVELLING):
     cloudpickle.register_pickle_by_value(_module)
 
 # A Python task costs about 20 ms; one per few hundred files keeps cores busy and progress visible.
@@ -49,14 +48,13 @@ def survey(
     `expected` is the approximate number of files: the driver itself lists a few local ones, in less time than Spark needs to start
     a task. Keeps nothing per file beyond the first walk.LINES. Raises FileNotFoundError or NotADirectoryError for the path itself.
     """
-    order = WalkOrder(
-        path, footers, tuple((field.name, field.type) for field in fields), bucket=storage.bucket_of(path)
-    )
-    place = storage.opened(path)
+    typed = tuple((field.name, field.type) for field in fields)
+    order = WalkOrder(path, footers, typed, reach=stores.reach_of(path))
+    place = stores.tree_at(path)
     slots = max(1, session.sparkContext.defaultParallelism)
     listed = tuple(only) if only is not None else metadata_log_files(place)
     shares = _named(listed, slots) if listed is not None else _shares(place, slots)
-    few = expected is not None and expected <= FILES_IN_DRIVER and not footers and isinstance(place, storage.Local)
+    few = expected is not None and expected <= FILES_IN_DRIVER and not footers and place.is_near
     findings = walk.scan(shares, order) if few else _run(session, _packed(shares, slots), order)
     if listed is not None and only is None:
         findings.count("from metadata log")
@@ -65,7 +63,7 @@ def survey(
 
 def is_table(path: str) -> bool:
     """Whether the directory itself is a Delta table: its log holds a commit or checkpoint."""
-    return holds_table(storage.opened(path), DELTA_LOG)
+    return holds_table(stores.tree_at(path), DELTA_LOG)
 
 
 def _run(session: SparkSession, packs: list[list[WorkShare]], order: WalkOrder) -> WalkFindings:
@@ -78,7 +76,7 @@ def _run(session: SparkSession, packs: list[list[WorkShare]], order: WalkOrder) 
     return findings
 
 
-def _shares(place: Storage, slots: int) -> list[WorkShare]:
+def _shares(place: Tree, slots: int) -> list[WorkShare]:
     """Trees and slices of directories: the driver lists directories level by level until there are enough trees."""
     shares: list[WorkShare] = []
     level, opened = [""], 0
@@ -93,7 +91,7 @@ def _shares(place: Storage, slots: int) -> list[WorkShare]:
     return shares + [WorkShare(tree=directory) for directory in level]
 
 
-def _look(place: Storage, directory: str) -> tuple[int, list[str]]:
+def _look(place: Tree, directory: str) -> tuple[int, list[str]]:
     """(other entries, visible subdirectories) of one directory."""
     count, children = 0, []
     prefix = f"{directory}/" if directory else ""

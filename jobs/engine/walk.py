@@ -1,7 +1,7 @@
 """One task of an inspection: walks its share of a directory and reads the footers of its files.
 
 Runs inside Spark's Python workers, which are only certain to have the standard library, pyarrow, and what the storage takes: obstore for
-an object store, hdfs-native for HDFS. This module, the reader of footers, storage, the readers of directories, HDFS and Thrift,
+an object store, hdfs-native for HDFS. This module, the readers of footers and Thrift, what storage has for tasks,
 jobs.domain.partition_values and footers, and tables.rules.table_formats travel to them by value. A task's answer is bounded, however many
 files it saw.
 Delta's ConvertUtils and Spark's PartitioningUtils define which names count.
@@ -26,7 +26,6 @@ from jobs.domain.footers.times import (
 )
 from jobs.domain.partition_values import HIVE_DEFAULT, ValueSet, casts, meant, partition_values
 from jobs.engine.footers.reading import BadFooter, Footer, NotParquet, read_footer
-from jobs.engine.storage import DIRECTORY, FILE, LINK, MARKER, Reached, Storage, opened
 from tables.rules.table_formats import (
     MARKED,
     TableFormat,
@@ -37,6 +36,8 @@ from tables.rules.table_formats import (
     may_mark,
 )
 from tables.storage.local.directories import Irregular, Linked
+from tables.storage.local.tree import LocalReach
+from tables.storage.trees import DIRECTORY, FILE, LINK, MARKER, Reach, Tree
 
 DELTA_LOG = "_delta_log"
 COMMIT_NAME = re.compile(r"\d{20}\.(?:json|checkpoint(?:\..+)?\.(?:parquet|json))")
@@ -53,14 +54,14 @@ DIGEST_RANGE = 1 << 256
 
 
 class WalkOrder(NamedTuple):
-    """The instructions for every task. `fields` are (name, type) of a given partition schema; `bucket` says how an object store or
-    HDFS is reached, None for a local directory."""
+    """The instructions for every task. `fields` are (name, type) of a given partition schema; `reach` says how the
+    storage is reached."""
 
     root: str
     footers: bool
     fields: tuple[tuple[str, str], ...]
     lines: int = LINES
-    bucket: Reached | None = None
+    reach: Reach = LocalReach()
 
 
 class WorkShare(NamedTuple):
@@ -210,7 +211,7 @@ def is_hidden_directory(name: str) -> bool:
     return name.startswith(("_", ".")) and "=" not in name
 
 
-def holds_table(storage: Storage, relative: str) -> bool:
+def holds_table(storage: Tree, relative: str) -> bool:
     """Whether the directory `relative` (a `_delta_log`) holds a commit or checkpoint; without one there is no table."""
     try:
         return any(COMMIT_NAME.fullmatch(name) for name, kind, _ in storage.entries(relative) if kind == FILE)
@@ -218,7 +219,7 @@ def holds_table(storage: Storage, relative: str) -> bool:
         return False
 
 
-def format_of(storage: Storage, name: str) -> TableFormat | None:
+def format_of(storage: Tree, name: str) -> TableFormat | None:
     """The other format that the storage's own directory, of this name, is a table in or a part of, by its marks; None if none can be seen.
 
     Raises Denied.
@@ -238,7 +239,7 @@ def format_of(storage: Storage, name: str) -> TableFormat | None:
 class _Walk:
     def __init__(self, order: WalkOrder) -> None:
         self.order = order
-        self.storage = opened(order.root, order.bucket)
+        self.storage = order.reach.opened(order.root)
         self.found = WalkFindings()
         self.fields = {name.lower(): type_name for name, type_name in order.fields}
         self.directory: tuple[str, list[tuple[str, str]] | None] | None = None

@@ -17,7 +17,7 @@ from tables.deltalog.read.commits import LogCommit
 from tables.deltalog.rules.other_formats import other_formats
 from tables.deltalog.vacuum import operations
 from tables.models import Table
-from tables.storage import remote
+from tables.storage import stores
 from tables.storage.store import StorageError
 from tables.sync import log_access
 
@@ -234,7 +234,7 @@ def _readable(job: Job) -> Iterator[None]:
     if job.location.startswith("/") and not Path(job.location).is_dir():
         raise LogUnreadable(f"{job.location} is not there now.")
     try:
-        if remote.is_remote(job.location) and not _may_be_empty(job):
+        if stores.is_remote(job.location) and not _may_be_empty(job):
             _require_keys(job.location)
         yield
     except (StorageError, OSError) as error:
@@ -252,7 +252,7 @@ def _may_be_empty(job: Job) -> bool:
 
 def _require_keys(location: str) -> None:
     """An empty prefix, or a directory that is gone, proves nothing: the name may lead elsewhere by now. Raises Unreadable, StorageError."""
-    if not remote.is_there(location):
+    if not stores.is_there(location):
         raise LogUnreadable(f"Nothing lies below {location} now.")
 
 

@@ -31,12 +31,13 @@ from jobs.targets.stored_files import most_at, spread
 from jobs.targets.subject import Subject, subject_of
 from tables.catalog.rights import person_of
 from tables.deltalog.read.data_files import Unlike, below, unlike
-from tables.deltalog.replay.log import NoTable, open_log, storage_at
+from tables.deltalog.replay.log import NoTable, open_log
 from tables.deltalog.replay.needed_files import live_names, vector_names
 from tables.deltalog.state.snapshot import Snapshot
 from tables.models import Table
 from tables.record import file_check
 from tables.storage.store import StorageError
+from tables.storage.stores import files_at
 from tables.sync import file_checks
 
 KIND = "file_check"
@@ -174,7 +175,7 @@ def _tell_older(subject: Subject, version: int, asked: _AskedFiles, inside: int)
 
 def _ask_storage(read: Read, location: str, chosen: Names, of: int) -> _AskedFiles:
     """Asks for the files, in parts, until SECONDS have passed. Raises Problem 409 `stopped`."""
-    storage, until = storage_at(location), time.monotonic() + SECONDS
+    storage, until = files_at(location), time.monotonic() + SECONDS
     found: list[Unlike] = []
     done = 0
     for part in _parts(chosen):

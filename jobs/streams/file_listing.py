@@ -17,9 +17,8 @@ from urllib.parse import unquote
 
 from jobs.commands.stream_round.rules import FileSource, is_on
 from jobs.targets.name_patterns import is_hidden, matcher
-from tables.rules import folders
-from tables.rules.folders import FolderEntry
-from tables.storage import remote
+from tables.storage import stores
+from tables.storage.folders import FolderEntry
 
 MAX_LOG_FILE = 64 << 20  # bytes; a longer file of a checkpoint is not read
 # Spark's `maxFileAge`: a file this much older than the newest one taken is never taken.
@@ -127,7 +126,7 @@ def query_id(checkpoint: str) -> str | None:
 
 def _root(path: str) -> str:
     """The source's directory: an `s3://` or `hdfs://` URI, or a local path. Raises _Unknown for any other place."""
-    return path if remote.is_remote(path) else _local(path)
+    return path if stores.is_remote(path) else _local(path)
 
 
 def _local(path: str) -> str:
@@ -157,8 +156,8 @@ def _listed(root: str, options: Mapping[str, str], most: int) -> tuple[dict[str,
 
 
 def _is_there(path: str) -> bool:
-    if remote.is_remote(path):
-        return folders.of(path).is_directory(path)
+    if stores.is_remote(path):
+        return stores.folders_at(path).is_directory(path)
     return os.path.lexists(path)
 
 
@@ -190,8 +189,8 @@ def _walked(root: str, most: int) -> tuple[dict[str, FolderEntry], bool]:
 
 def _entries(directory: str, *, required: bool) -> Iterator[FolderEntry]:
     try:
-        if remote.is_remote(directory):
-            yield from folders.of(directory).entries(directory)
+        if stores.is_remote(directory):
+            yield from stores.folders_at(directory).entries(directory)
         else:
             with os.scandir(directory) as entries:
                 yield from entries
@@ -255,7 +254,7 @@ class _ListedFile:
 
 def _stat(path: str, entry: FolderEntry) -> _ListedFile | None:
     """None for a file that has gone meanwhile. Of an object, its listing has told all."""
-    if remote.is_remote(path):
+    if stores.is_remote(path):
         told = entry.stat()
         return _ListedFile(told.st_size, told.st_mtime, round(told.st_mtime * 1000))
     try:

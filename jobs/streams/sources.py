@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import uuid
 from collections.abc import Mapping
 from contextlib import closing
@@ -34,7 +33,8 @@ from jobs.targets.subject import Subject, subject_of
 from tables.catalog import listing
 from tables.catalog.adding.additions import refuse_inside_table
 from tables.models import Table
-from tables.rules import folders
+from tables.storage.folders import StoreRefused
+from tables.storage.stores import folders_at
 
 Asked = Mapping[str, Any]
 
@@ -113,9 +113,9 @@ def directory_of(actor: Actor, path: str) -> str:
 def _require_listing(path: str) -> None:
     """Raises Problem 422 `unreadable` if Levee can't list the directory: no round could read it either."""
     try:
-        with os.scandir(path) if path.startswith("/") else closing(folders.of(path).entries(path)) as entries:
+        with closing(folders_at(path).entries(path)) as entries:
             next(entries, None)
-    except folders.StoreRefused as error:
+    except StoreRefused as error:
         text = f"Levee can’t read {path}: {error}. Check the credentials of its root."
         raise Problem(422, "unreadable", text, fields={"source.path": text}) from None
     except OSError as error:

@@ -28,9 +28,11 @@ from jobs.targets.subject import Subject
 from jobs.targets.writable import subject_to_change
 from tables.catalog.adding.additions import enter, enter_empty, refuse_inside_table
 from tables.models import Root, Table
-from tables.rules import discovery, folders
+from tables.rules import discovery
 from tables.rules.discovery import DirectoryKind
 from tables.rules.locations import Location, innermost
+from tables.storage.folders import StoreRefused
+from tables.storage.stores import folders_at, kind_of
 from tables.sync import log_access
 
 Asked = Mapping[str, Any]
@@ -142,11 +144,11 @@ def _refuse_other_files(path: str) -> None:
 def _first_name(path: str) -> str | None:
     """A name in the directory; None if it is empty, or isn't there yet. Raises Problem 422 `unreadable`."""
     try:
-        with closing(folders.of(path).entries(path)) as entries:
+        with closing(folders_at(path).entries(path)) as entries:
             return next((entry.name for entry in entries), None)
     except FileNotFoundError:
         return None
-    except folders.StoreRefused as error:
+    except StoreRefused as error:
         raise Problem(422, "unreadable", f"Levee can’t read {path}: {error}.") from None
     except OSError as error:
         raise Problem(422, "unreadable", f"Levee can’t read {path}: {error.strerror}.") from None
@@ -192,12 +194,12 @@ def _refuse_stored_checkpoint(path: str) -> None:
 
     Raises Problem 400.
     """
-    if path.startswith("hdfs://"):
-        raise invalid(
-            "checkpoint", "Levee reads checkpoints on a disk, not on HDFS: leave it empty for Levee’s own place."
-        )
-    if "://" in path:
-        text = "A checkpoint can’t lie in an object store, which can’t rename a file: leave it empty for Levee’s own place."
+    kind = kind_of(path)
+    if kind.is_remote and kind.has_directories:
+        text = f"Levee reads checkpoints on a disk, not {kind.where}: leave it empty for Levee’s own place."
+        raise invalid("checkpoint", text)
+    if kind.is_remote:
+        text = f"A checkpoint can’t lie {kind.where}, which can’t rename a file: leave it empty for Levee’s own place."
         raise invalid("checkpoint", text)
 
 

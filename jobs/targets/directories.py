@@ -14,7 +14,8 @@ from console.base.errors import Problem
 from jobs.targets import places
 from jobs.targets.name_patterns import is_hidden
 from tables.catalog import listing
-from tables.rules import folders
+from tables.storage.folders import FolderEntry, StoreRefused
+from tables.storage.stores import folders_at
 
 LOOKED_AT = 2_000  # names in a directory
 SHOWN = 200  # directories
@@ -64,16 +65,16 @@ def below(actor: Actor, path: str, action: Action) -> Below:
 def _names(path: str) -> tuple[list[tuple[str, bool]], bool]:
     """(name, whether it is a directory) of what lies there, and whether that is all."""
     try:
-        with closing(folders.of(path).entries(path)) as entries:
+        with closing(folders_at(path).entries(path)) as entries:
             found = [(entry.name, _is_directory(entry)) for entry in islice(entries, LOOKED_AT + 1)]
     except OSError as error:
-        why = error if isinstance(error, folders.StoreRefused) else error.strerror
+        why = error if isinstance(error, StoreRefused) else error.strerror
         raise Problem(422, "unreadable", f"Levee can’t read {path}: {why}.") from None
     known = [(name, is_directory) for name, is_directory in found[:LOOKED_AT] if is_directory is not None]
     return [each for each in known if _is_visible(each[0])], len(found) <= LOOKED_AT
 
 
-def _is_directory(entry: folders.FolderEntry) -> bool | None:
+def _is_directory(entry: FolderEntry) -> bool | None:
     """None for a link, and for what is neither a directory nor a file."""
     if entry.is_dir(follow_symlinks=False):
         return True

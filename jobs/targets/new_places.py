@@ -19,10 +19,10 @@ from jobs.targets import access
 from jobs.targets.places import Place, by_path, is_delta
 from tables.catalog.adding.additions import enter_empty, refuse_inside_table
 from tables.models import Root, Table
-from tables.rules import folders
 from tables.rules.discovery import DirectoryKind, Unclear, kind_of
 from tables.rules.locations import Location, innermost
 from tables.storage.local import directories as places
+from tables.storage.stores import folders_at
 
 
 def new_place(actor: Actor, path: str) -> Place:
@@ -116,7 +116,7 @@ def _refuse_content(path: str) -> None:
 def _first_name(path: str) -> str | None:
     """A name in the directory; None if it is empty. Raises Problem 422 `unreadable`."""
     try:
-        with closing(folders.of(path).entries(path)) as entries:
+        with closing(folders_at(path).entries(path)) as entries:
             return next((entry.name for entry in entries), None)
     except OSError as error:
         raise Problem(422, "unreadable", f"Levee can’t read {path}: {error.strerror or error}.") from None

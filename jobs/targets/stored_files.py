@@ -12,8 +12,8 @@ import pyarrow as pa
 from console.base.text.counted import counted
 from jobs.domain.errors import CommandRefused, Refusal
 from tables.deltalog.read.data_files import Unlike, unlike
-from tables.deltalog.replay.log import storage_at
 from tables.storage.store import StorageError
+from tables.storage.stores import files_at
 
 # A disk answers for a hundred thousand files in a second, an object store for a thousand.
 MOST = 200_000
@@ -47,7 +47,7 @@ def refuse_unlike(read: FilesRead, tell: Callable[[int, Sequence[Unlike]], None]
     chosen = read.files if len(places) == read.files.num_rows else read.files.take(list(places))
     pairs = zip(chosen.column("path").to_pylist(), chosen.column("size").to_pylist(), strict=True)
     try:
-        found = list(unlike(storage_at(read.location), read.location, pairs))
+        found = list(unlike(files_at(read.location), read.location, pairs))
     except StorageError as error:
         raise CommandRefused(Refusal("unreadable", f"The table’s files can’t be looked at: {error}.")) from None
     if found:

@@ -14,12 +14,12 @@ from typing import NamedTuple
 
 from tables.deltalog.read.filenames import LOG, LogName, parse
 from tables.deltalog.read.filenames import LogFileKind as LogKind
-from tables.rules import folders
-from tables.rules.folders import FolderEntry, StoreRefused
-from tables.rules.locations import NOT_IN_PATHS
 from tables.rules.parquet_names import MAGIC, MOST_OPENED, has_no_extension, is_parquet
 from tables.rules.table_formats import HUDI_DIRECTORY, MARKED, TableFormat, format_of_file, marked_format, may_mark
+from tables.storage.folders import FolderEntry, StoreRefused
 from tables.storage.local import directories as places
+from tables.storage.place import NOT_IN_PATHS
+from tables.storage.stores import folders_at
 
 MAX_ENTRIES = 1_000_000
 MAX_IN_DIRECTORY = 200_000
@@ -114,7 +114,7 @@ class DirectoryWalk:
     """One walk and what it has used of its limits."""
 
     def __init__(self, start: str, limits: Limits, clock: Callable[[], float]) -> None:
-        self.folders = folders.of(start)
+        self.folders = folders_at(start)
         self.limits = limits
         self.clock = clock
         self.deadline = clock() + limits.seconds

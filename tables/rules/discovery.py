@@ -25,9 +25,9 @@ from tables.rules.directory_walk import (
     Unclear,
     join,
 )
-from tables.rules.folders import StoreRefused
-from tables.rules.locations import fits
 from tables.rules.table_formats import TableFormat
+from tables.storage.folders import StoreRefused
+from tables.storage.place import fits
 
 # What is asked here, and the words of the answers.
 __all__ = [

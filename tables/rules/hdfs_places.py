@@ -11,7 +11,7 @@ from console.base.text.counted import counted
 from tables.rules.locations import InvalidRoot
 from tables.storage.hdfs import name_nodes
 from tables.storage.hdfs.client import PAGE, HdfsRefused, NameNode, user_name
-from tables.storage.s3.buckets import BRIEF
+from tables.storage.patience import BRIEF
 
 PROBE = "_levee_probe_"  # of the file that a test of writing makes and removes: no table is ever named so
 

@@ -12,29 +12,20 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
-from tables.storage import remote
-from tables.storage.hdfs import name_nodes
+from tables.storage import stores
+from tables.storage.kind import BadPlace, StoreKind
 from tables.storage.local import directories as places
+from tables.storage.place import Place, place_of
 from tables.storage.store import StorageError
+from tables.storage.stores import SCHEME
 
 GLOB_CHARACTERS = frozenset("*?[]{}")
-MAX_BYTES = 2_000  # of a path as UTF-8: an index of PostgreSQL holds no entry beyond 2,704
 _OF_THE_SYSTEM = ("/proc", "/sys", "/dev")
 _NOT_THERE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG})
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
-_BUCKET = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
-_NAME_NODE = re.compile(r"hdfs://[a-z0-9]([a-z0-9._-]{0,251}[a-z0-9])?(:[0-9]{1,5})?")
-_PORT = re.compile(r"0*([1-9][0-9]{0,4})")
-MOST_PORT = 65_535
-# HDFS's own names: below them, directories that have a path already are reached by a second one.
-_OF_HDFS = frozenset({".snapshot", ".reserved"})
-# Control characters, and bytes that are no UTF-8: no path that Levee takes or finds holds them.
-NOT_IN_PATHS = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 
 
 class LocationError(Exception):
@@ -94,7 +85,7 @@ class Location(Generic[R]):
     @property
     def uri(self) -> str:
         """The same place as Delta writes it: `file:/lake/orders`, `s3://bucket/orders`."""
-        return self.path if _SCHEME.match(self.path) else f"file:{self.path}"
+        return self.path if SCHEME.match(self.path) else f"file:{self.path}"
 
     @property
     def is_local(self) -> bool:
@@ -102,63 +93,15 @@ class Location(Generic[R]):
 
 
 def canonical(text: str) -> str:
-    """The canonical text of an absolute path or URI, judged from the text alone.
-
-    Doubled and trailing slashes and `.` go; `file:/a`, `file:///a` and `/a` are one, as are `s3a://b/a` and `s3://b/a`. Raises
-    OutsideRoots for what is relative, climbs (`..`), leads through HDFS's own names, holds control characters, or is longer than
-    any path may be.
-    """
-    prefix, components = _split(text)
-    return "/".join([prefix, *components]) if components or prefix else "/"
+    """The canonical text of an absolute path or URI (`place_of`), judged from the text alone. Raises OutsideRoots for what is none."""
+    return _place(text).path
 
 
-def fits(path: str) -> bool:
-    """Whether a path is short enough for the catalog."""
-    return len(path.encode("utf-8", "surrogatepass")) <= MAX_BYTES
-
-
-def _split(text: str) -> tuple[str, tuple[str, ...]]:
-    """The scheme and authority ("" for local files) and the components."""
-    if not fits(text) or NOT_IN_PATHS.search(text):
-        raise OutsideRoots(f"This is not a path: it is longer than {MAX_BYTES:,} bytes, or holds control characters.")
-    prefix, path = _without_scheme(text)
-    if not path.startswith("/"):
-        raise OutsideRoots("Enter an absolute path, such as /lake/orders.")
-    components = tuple(part for part in path.split("/") if part not in ("", "."))
-    if ".." in components:
-        raise OutsideRoots("Levee doesn’t accept a path with “..”.")
-    if name_nodes.is_hdfs(prefix) and not _OF_HDFS.isdisjoint(components):
-        raise OutsideRoots("Levee doesn’t accept a path on HDFS with “.snapshot” or “.reserved”.")
-    return prefix, components
-
-
-def _without_scheme(text: str) -> tuple[str, str]:
-    if text[:5].lower() == "file:":
-        rest = text[5:]
-        if rest.startswith("//") and not rest.startswith("///"):
-            raise OutsideRoots("Levee doesn’t accept a file URI that names a host.")
-        return "", rest
-    match = _SCHEME.match(text)
-    if match is None:
-        return "", text
-    authority, slash, path = text[match.end() :].partition("/")
-    if not authority or "@" in authority:
-        raise OutsideRoots("A URI needs a bucket or host, and must not carry credentials.")
-    scheme = match[1].lower()
-    if scheme == "hdfs":
-        authority = _name_node(authority)
-    return f"{'s3' if scheme == 's3a' else scheme}://{authority}", slash + path if slash else "/"
-
-
-def _name_node(authority: str) -> str:
-    """A name node's host in small letters, and its port without zeros before it."""
-    host, colon, port = authority.lower().partition(":")
-    if not colon:
-        return host
-    match = _PORT.fullmatch(port)
-    if match is None or int(match[1]) > MOST_PORT:
-        raise OutsideRoots(f"A name node’s port is a number from 1 to {MOST_PORT}.")
-    return f"{host}:{match[1]}"
+def _place(text: str) -> Place:
+    try:
+        return place_of(text)
+    except BadPlace as error:
+        raise OutsideRoots(str(error)) from None
 
 
 def resolve(text: str, roots: Iterable[R], may_see: Callable[[R], bool] = lambda _root: True) -> Location[R]:
@@ -167,7 +110,7 @@ def resolve(text: str, roots: Iterable[R], may_see: Callable[[R], bool] = lambda
     A root that the asker may not see counts as outside, also where it lies inside one that they may see. Raises
     OutsideRoots (nothing is looked at then), NoSuchDirectory or Unreadable.
     """
-    location = _innermost(_split(text), roots)
+    location = _innermost(_place(text), roots)
     if location is None or not may_see(location.root):
         raise OutsideRoots(f"{text} is not below a root that you have access to.")
     if location.is_local:
@@ -181,20 +124,20 @@ def resolve(text: str, roots: Iterable[R], may_see: Callable[[R], bool] = lambda
 
 def innermost(text: str, roots: Iterable[R]) -> R | None:
     """The root that owns a path, by its text alone; None outside all of them. Raises OutsideRoots for what is no path."""
-    location = _innermost(_split(text), roots)
+    location = _innermost(_place(text), roots)
     return None if location is None else location.root
 
 
-def _innermost(asked: tuple[str, tuple[str, ...]], roots: Iterable[R]) -> Location[R] | None:
+def _innermost(asked: Place, roots: Iterable[R]) -> Location[R] | None:
     """Compares components with those of each root as it was registered: its links were resolved then, and never again."""
-    prefix, components = asked
     best: Location[R] | None = None
     depth = -1
     for root in roots:
-        known, start = _split(root.uri)
-        if known == prefix and components[: len(start)] == start and len(start) > depth:
-            depth, below = len(start), components[len(start) :]
-            best = Location(root, "/".join([prefix, *components]), below)
+        known = _place(root.uri)
+        start = known.components
+        if known.prefix == asked.prefix and asked.components[: len(start)] == start and len(start) > depth:
+            depth, below = len(start), asked.components[len(start) :]
+            best = Location(root, asked.path, below)
     return best
 
 
@@ -224,11 +167,13 @@ def _require_directory(location: Location[R], text: str) -> None:
 
 
 def _require_stored(location: Location[R], text: str) -> None:
-    """A prefix is there as long as a key lies below it; HDFS has directories."""
+    """A prefix is there as long as a key lies below it; other storage has directories."""
+    kind = stores.kind_of(location.path)
     try:
-        if not remote.is_there(location.path):
-            is_hdfs = name_nodes.is_hdfs(location.path)
-            raise NoSuchDirectory(f"There is no directory {text}." if is_hdfs else f"Nothing lies below {text}.")
+        if not kind.is_there(location.path):
+            raise NoSuchDirectory(
+                f"There is no directory {text}." if kind.has_directories else f"Nothing lies below {text}."
+            )
     except StorageError as error:
         raise PlaceUnreadable(f"Levee can’t read {text} right now: {error}.") from None
 
@@ -240,31 +185,27 @@ def root_uri(text: str) -> str:
     InvalidRoot.
     """
     try:
-        uri = canonical(text)
-    except OutsideRoots as error:
+        place = place_of(text)
+        if place.kind is None:
+            *first, last = (kind.what for kind in stores.KINDS)
+            raise BadPlace(f"Levee reads {', '.join(first)} and {last}.")
+        if place.kind.is_remote:
+            return _prefix(place, place.kind)
+    except BadPlace as error:
         raise InvalidRoot(str(error)) from None
-    if not uri.startswith("/"):
-        return _prefix(uri.rstrip("/"))
-    real = os.path.realpath(uri)
+    real = os.path.realpath(place.path)
     refuse_system(real)
     if not os.path.isdir(real):  # noqa: PTH112 - real paths are texts here, as the catalog keeps them
-        raise InvalidRoot(f"There is no directory {uri}.")
+        raise InvalidRoot(f"There is no directory {place.path}.")
     return real
 
 
-def _prefix(uri: str) -> str:
-    """A prefix in an object store or a directory on HDFS, as a root may be one. Raises InvalidRoot."""
-    bucket = "/".join(uri.split("/")[:3])
-    if not remote.is_remote(uri):
-        raise InvalidRoot("Levee reads directories of this machine, s3:// prefixes and hdfs:// directories.")
-    if name_nodes.is_hdfs(uri):
-        if not _NAME_NODE.fullmatch(bucket):
-            raise InvalidRoot(f"{bucket} names no name node: it takes a host and a port, as hdfs://namenode:8020.")
-    elif not _BUCKET.fullmatch(bucket):
-        raise InvalidRoot(f"{bucket.removeprefix('s3://')} can’t be the name of a bucket.")
-    if GLOB_CHARACTERS & set(uri):
-        raise InvalidRoot(f"{uri} is a pattern; enter one place.")
-    return uri
+def _prefix(place: Place, kind: StoreKind) -> str:
+    """A place elsewhere, as a root may be one. Raises BadPlace."""
+    kind.require_root(place.prefix)
+    if GLOB_CHARACTERS & set(place.path):
+        raise BadPlace(f"{place.path} is a pattern; enter one place.")
+    return place.path
 
 
 def refuse_system(real: str) -> None:

@@ -15,6 +15,7 @@ from tables.deltalog.rules import lost_versions
 from tables.models import Table
 from tables.record import file_check, lost_files
 from tables.storage.store import StorageError
+from tables.storage.stores import with_canonical_scheme
 from tables.sync import table as syncing
 
 FIELDS = ["file_check", "lost_files", "health", "health_codes"]
@@ -71,8 +72,7 @@ def _observed(table: Table, version: int, paths: Collection[str], at: datetime) 
 
 def _relative(path: str, location: str) -> str | None:
     """A decoded path below the table; None for one elsewhere."""
-    plain = path.replace("s3a://", "s3://", 1)
-    inner = plain.removeprefix(f"{location.rstrip('/')}/")
+    inner = with_canonical_scheme(path).removeprefix(f"{location.rstrip('/')}/")
     return None if inner.startswith("/") or "://" in inner else inner
 
 

@@ -6,12 +6,12 @@ from console.templatetags.formatting.looks import StateLook
 from tables.catalog import freshness
 from tables.models import Table
 from tables.rules import health
-from tables.storage.s3.buckets import is_object_store
+from tables.storage.stores import kind_of
 
 
 def has_unguarded_writers(table: Table) -> bool:
     """Whether a writer outside of Levee can overwrite a commit unseen: Delta's usual log store for S3 doesn't write on a condition."""
-    return table.is_delta and is_object_store(table.path)
+    return table.is_delta and not kind_of(table.path).guards_commits
 
 
 def state_of(table: Table) -> StateLook:

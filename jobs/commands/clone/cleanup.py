@@ -20,6 +20,7 @@ from tables.storage.local import directories as places
 from tables.storage.s3 import buckets as object_stores
 from tables.storage.s3.errors import turning_panics
 from tables.storage.store import StorageError
+from tables.storage.stores import kind_of
 
 if TYPE_CHECKING:
     from obstore.store import S3Store
@@ -53,9 +54,10 @@ def remove(path: str, claim: CloneClaim, now: float | None = None) -> None:
     A log and directories are the job's only if nothing was put into them since `now` (seconds since 1970; None: the call). Raises OSError,
     StorageError.
     """
-    if object_stores.is_object_store(path):
+    kind = kind_of(path)
+    if not kind.has_directories:
         _remove_keys(path, _made_by(claim))
-    elif path.startswith("/"):
+    elif not kind.is_remote:
         with suppress(FileNotFoundError, NotADirectoryError), places.opened(path) as top:
             _sweep(top, _made_by(claim), time.time() if now is None else now)
 

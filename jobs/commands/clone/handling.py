@@ -34,10 +34,11 @@ from jobs.targets.writable import subject_to_read
 from tables.models import Root, Table
 from tables.rules.locations import LocationError, resolve
 from tables.storage.store import StorageError
+from tables.storage.stores import kind_of
 
 PAST = 5  # deep clones by whose pace the next one's time is told
-NO_HDFS = (
-    "Levee copies files on disks and in object stores, not on HDFS. Clone the table shallow, or copy it with distcp."
+NOT_COPIED = (
+    "Levee copies files on disks and in object stores, not {where}. Clone the table shallow, or copy it with distcp."
 )
 VACUUMS = (
     "The vacuum of {source} that {who} requested is running now. Version {version:,} isn’t the newest one, so the vacuum may delete"
@@ -143,9 +144,15 @@ def target_for(actor: Actor, command: Clone) -> Place:
     place = new_place(actor, command.target)
     if is_at_or_below(place.path, command.source) or is_at_or_below(command.source, place.path):
         raise _invalid("target", "The clone and its source can’t lie inside each other.")
-    if command.depth == "deep" and any(path.startswith("hdfs://") for path in (place.path, command.source)):
-        raise _invalid("kind", NO_HDFS)
+    if command.depth == "deep":
+        _require_copied(place.path, command.source)
     return place
+
+
+def _require_copied(*paths: str) -> None:
+    for kind in map(kind_of, paths):
+        if not kind.copies:
+            raise _invalid("kind", NOT_COPIED.format(where=kind.where))
 
 
 def predicted(subject: Subject, command: Clone) -> dict[str, Any]:

@@ -11,11 +11,11 @@ from typing import Any
 from pyspark.sql import Row, SparkSession
 
 from jobs.domain.results import Result
-from jobs.engine import storage
 from jobs.engine.quoting import path_table
 from jobs.engine.session import USER_METADATA
-from jobs.engine.storage import FILE
 from jobs.engine.walk import DELTA_LOG
+from tables.storage import stores
+from tables.storage.trees import FILE
 
 COMMIT_FILE = re.compile(r"[0-9]{20}\.json")
 # An action is one line with one key; `commitInfo` is among the first.
@@ -47,7 +47,7 @@ def first_commit(path: str) -> HistoryCommit:
 def read_commit(path: str, version: int) -> HistoryCommit:
     """One version of the table at `path`. Raises FileNotFoundError when its file isn't there."""
     commit = HistoryCommit(version)
-    for line in storage.opened(path).lines(f"{DELTA_LOG}/{version:020}.json"):
+    for line in stores.tree_at(path).lines(f"{DELTA_LOG}/{version:020}.json"):
         if line.startswith(ADD):
             commit.num_added += 1
         elif line.startswith(INFO):
@@ -57,7 +57,7 @@ def read_commit(path: str, version: int) -> HistoryCommit:
 
 def commit_names(path: str, first: int, last: int) -> list[str]:
     """The names of the commit files from one version to another, inclusive, that the log of the table at `path` still has."""
-    names = (name for name, kind, _ in storage.opened(path).entries(DELTA_LOG) if kind == FILE)
+    names = (name for name, kind, _ in stores.tree_at(path).entries(DELTA_LOG) if kind == FILE)
     return sorted(name for name in names if COMMIT_FILE.fullmatch(name) and first <= int(name[:20]) <= last)
 
 

@@ -12,14 +12,15 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from jobs.domain.errors import CommandRefused, Refusal
-from jobs.engine.storage import FILE, Storage
+from tables.storage.stores import canonical_scheme
+from tables.storage.trees import FILE, Tree
 
 DIRECTORY_NAME = "_spark_metadata"
 # Levee reads the whole log, as Delta does: the bound only guards against a file that isn't one.
 LARGEST_LOG = 1 << 30
 
 
-def metadata_log_files(place: Storage) -> tuple[tuple[str, int, int], ...] | None:
+def metadata_log_files(place: Tree) -> tuple[tuple[str, int, int], ...] | None:
     """(relative path, size, changed_ns) of the files that the log lists, in path order; None if there is no log.
 
     Raises CommandRefused (`outside_roots`) if the log lists a file outside the directory.
@@ -54,7 +55,7 @@ def _is_batch(name: str, suffix: str) -> bool:
     return name.endswith(suffix) and name.removesuffix(suffix).isascii() and name.removesuffix(suffix).isdigit()
 
 
-def _actions(place: Storage, name: str) -> Iterator[dict[str, Any]]:
+def _actions(place: Tree, name: str) -> Iterator[dict[str, Any]]:
     text = place.tail(f"{DIRECTORY_NAME}/{name}", LARGEST_LOG).decode("utf-8")
     version, *lines = text.splitlines()
     if version.strip() != "v1":
@@ -63,7 +64,7 @@ def _actions(place: Storage, name: str) -> Iterator[dict[str, Any]]:
         yield json.loads(line)
 
 
-def _relative(place: Storage, uri: str) -> str:
+def _relative(place: Tree, uri: str) -> str:
     path, root = _plain(uri), _plain(place.root).rstrip("/")
     if not path.startswith(root + "/") or ".." in path.split("/"):
         raise CommandRefused(
@@ -81,7 +82,7 @@ def _plain(uri: str) -> str:
     """A path without `file:`; other schemes keep scheme and bucket. Spark writes URIs with escaped names."""
     if not uri.startswith("/") and ":" in uri.split("/")[0]:
         parts = urlsplit(uri)
-        scheme = parts.scheme.replace("s3a", "s3")  # one store, two names of Hadoop's for it
+        scheme = canonical_scheme(parts.scheme)
         bucket = f"{scheme}://{parts.netloc}" if scheme != "file" else ""
         return bucket + unquote(parts.path)
     return uri

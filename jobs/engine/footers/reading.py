@@ -22,8 +22,8 @@ from jobs.domain.footers.chunks import (
     number,
     writer_of,
 )
-from jobs.engine.storage import Storage
 from tables.deltalog.checkpoints.thrift import Malformed, read_struct
+from tables.storage.trees import Tree
 
 MAGIC, ENCRYPTED_MAGIC = b"PAR1", b"PARE"
 ROW_METADATA = b"org.apache.spark.sql.parquet.row.metadata"
@@ -57,7 +57,7 @@ class Footer(NamedTuple):
     body: int
 
 
-def read_footer(storage: Storage, path: str, size: int) -> Footer:
+def read_footer(storage: Tree, path: str, size: int) -> Footer:
     """The footer of a file of `size` bytes. Raises NotParquet, BadFooter, and what the storage raises."""
     tail = storage.tail(path, TAIL)
     if len(tail) < 12 or tail[-4:] not in (MAGIC, ENCRYPTED_MAGIC):

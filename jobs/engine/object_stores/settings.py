@@ -16,11 +16,12 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from jobs.engine.object_stores.executors import replace_executors
-from jobs.engine.storage import Unreachable
 from tables.storage.hdfs import name_nodes
+from tables.storage.patience import PATIENT
 from tables.storage.s3 import buckets as object_stores
 from tables.storage.s3.buckets import ObjectStoreOptions
 from tables.storage.store import StorageError
+from tables.storage.trees import Unreachable
 
 S3A = "org.apache.hadoop.fs.s3a.S3AFileSystem"
 GIVEN_KEY = "org.apache.hadoop.fs.s3a.SimpleAWSCredentialsProvider"
@@ -36,7 +37,7 @@ PATIENCE: Mapping[str, str] = {
     "retry.throttle.limit": "5",
     "retry.throttle.interval": "500ms",
     "connection.establish.timeout": "15s",  # the least that s3a takes
-    "connection.timeout": f"{object_stores.PATIENT.answer_s:g}s",
+    "connection.timeout": f"{PATIENT.answer_s:g}s",
 }
 # The same for HDFS, whose client would go on for a quarter of an hour as well.
 HDFS_PATIENCE: Mapping[str, str] = {

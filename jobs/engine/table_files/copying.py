@@ -19,12 +19,12 @@ from typing import Any, NamedTuple
 from pyspark import cloudpickle
 from pyspark.sql import DataFrame
 
-from jobs.engine import storage
-from jobs.engine.storage import Bucket, HdfsUser, Reached
-from tables.storage.hdfs import client as hdfs
+from tables.storage import stores
 from tables.storage.local import directories as places
 from tables.storage.s3 import errors as store_errors
 from tables.storage.s3.errors import turning_panics
+from tables.storage.s3.tree import Bucket
+from tables.storage.trees import Reach
 
 BLOCK = 8 << 20
 # The largest object that S3 copies in one request.
@@ -36,12 +36,12 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class CopyOrder(NamedTuple):
-    """From where to where: canonical directories or prefixes, and how their buckets are reached."""
+    """From where to where: canonical directories or prefixes, and how they are reached."""
 
     source: str
     target: str
-    source_bucket: Bucket | None = None
-    target_bucket: Bucket | None = None
+    source_reach: Reach
+    target_reach: Reach
 
 
 class Copied(NamedTuple):
@@ -58,14 +58,11 @@ class SizeDiffers(OSError):
 
 
 def order_of(source: str, target: str) -> CopyOrder:
-    """How tasks reach both places. Raises storage.Unreachable, ValueError for HDFS."""
-    return CopyOrder(source, target, _bucket(storage.bucket_of(source)), _bucket(storage.bucket_of(target)))
-
-
-def _bucket(reached: Reached | None) -> Bucket | None:
-    if isinstance(reached, HdfsUser):
-        raise ValueError("files on HDFS aren't copied")
-    return reached
+    """How tasks reach both places. Raises Unreachable, ValueError for storage that files aren't copied on."""
+    for place in (source, target):
+        if not stores.kind_of(place).copies:
+            raise ValueError(f"files aren't copied {stores.kind_of(place).where}")
+    return CopyOrder(source, target, stores.reach_of(source), stores.reach_of(target))
 
 
 def copy_files(files: DataFrame, order: CopyOrder) -> Copied:
@@ -101,10 +98,10 @@ class _Copier:
 
     def __init__(self, order: CopyOrder) -> None:
         self.source, self.target = (
-            _place(order.source, order.source_bucket),
-            _place(order.target, order.target_bucket),
+            _place(order.source, order.source_reach),
+            _place(order.target, order.target_reach),
         )
-        self.same_bucket = order.source_bucket is not None and order.source_bucket == order.target_bucket
+        self.same_bucket = isinstance(order.source_reach, Bucket) and order.source_reach == order.target_reach
 
     def copy(self, source: str, target: str, size: int | None) -> int:
         """The bytes of the copy. Raises FileNotFoundError, SizeDiffers, other OSError."""
@@ -123,8 +120,8 @@ class _Copier:
         return copied
 
 
-def _place(root: str, bucket: Bucket | None) -> Any:
-    return _Disk(root) if bucket is None else _Store(root, bucket)
+def _place(root: str, reach: Reach) -> Any:
+    return _Store(root, reach) if isinstance(reach, Bucket) else _Disk(root)
 
 
 class _Disk:
@@ -221,7 +218,7 @@ class _Store:
         from obstore.store import S3Store
 
         self._store = S3Store(bucket.name, **bucket.settings)
-        self._key = root.removeprefix(f"s3://{bucket.name}").strip("/")
+        self._key = bucket.key(root)
 
     def key(self, relative: str) -> str:
         return f"{self._key}/{relative}" if self._key else relative
@@ -287,5 +284,5 @@ def room_for(target: str, size: int) -> CopyRoom | None:
 
 
 # Executors need no copy of Levee: the code that runs there travels with the task.
-for _module in (hdfs, places, storage, store_errors, sys.modules[__name__]):
+for _module in (*stores.TRAVELLING, store_errors, sys.modules[__name__]):
     cloudpickle.register_pickle_by_value(_module)

@@ -22,8 +22,9 @@ from tables.models import Finding, Root, SyncTimes, Table
 from tables.record import table_fields
 from tables.rules import discovery
 from tables.rules.discovery import DirectoryKind
-from tables.rules.locations import NOT_IN_PATHS, Location, LocationError, NoSuchDirectory, canonical, resolve
+from tables.rules.locations import Location, LocationError, NoSuchDirectory, canonical, resolve
 from tables.rules.table_formats import TableFormat, above_partitions, may_mark
+from tables.storage.place import NOT_IN_PATHS
 
 MAX_TICKED = 500
 

@@ -25,7 +25,7 @@ from tables.models import Addition, Finding, Root, SyncTimes, Table
 from tables.record import table_fields
 from tables.rules.discovery import DirectoryKind
 from tables.rules.locations import Location, LocationError, resolve
-from tables.storage import remote
+from tables.storage import stores
 
 BATCH = 100
 
@@ -182,7 +182,7 @@ def _work(addition: Addition, looked: _Looked) -> bool:
 
 
 def _is_away(path: str, error: LocationError | Problem) -> bool:
-    return error.code == "unreadable" and remote.is_remote(path) and remote.is_away(path)
+    return error.code == "unreadable" and stores.is_away(path)
 
 
 def _why_stopped(addition: Addition) -> str:

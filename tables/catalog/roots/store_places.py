@@ -15,10 +15,11 @@ from obstore.store import S3Store
 
 from console.base.text.counted import counted
 from tables.catalog.roots.object_stores import ending
-from tables.rules.folders import PAGE
 from tables.rules.locations import InvalidRoot
+from tables.storage.folders import PAGE
+from tables.storage.patience import BRIEF
 from tables.storage.s3 import buckets as object_stores
-from tables.storage.s3.buckets import BRIEF, ObjectStoreOptions
+from tables.storage.s3.buckets import ObjectStoreOptions
 from tables.storage.s3.errors import refusal, turning_panics
 from tables.storage.s3.redirects import sent_on_to
 from tables.storage.store import StorageError

@@ -12,6 +12,7 @@ from operator import itemgetter
 
 from tables.deltalog.read.paths import placed
 from tables.storage.store import Storage
+from tables.storage.stores import with_canonical_scheme
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +45,6 @@ def unlike(storage: Storage, location: str, files: Iterable[tuple[str, int | Non
 
 def below(location: str, path: str) -> str | None:
     """A log's path decoded and relative to the table at `location`; None for one that leads elsewhere."""
-    place, top = placed(path, location), f"{location.rstrip('/')}/"
-    if place.startswith("s3a://"):
-        place = place.replace("s3a://", "s3://", 1)
+    place, top = with_canonical_scheme(placed(path, location)), f"{location.rstrip('/')}/"
     inner = place.removeprefix(top)
     return inner if place.startswith(top) and ".." not in inner.split("/") and "\x00" not in inner else None

@@ -18,9 +18,10 @@ from tables.deltalog.read.actions import RemoveFile
 from tables.deltalog.read.data_files import below
 from tables.deltalog.read.paths import canonical
 from tables.deltalog.read.problems import Problems, harms_state
-from tables.deltalog.replay.log import open_log, storage_at
+from tables.deltalog.replay.log import open_log
 from tables.deltalog.replay.needed_files import vector_path
 from tables.storage.store import StorageError
+from tables.storage.stores import files_at
 
 AT_ONCE = 2_000  # files between two looks at the clock and at the log
 NO_LOG = "{location} holds no log of a table now, so nothing proves that its files are missing"
@@ -93,7 +94,7 @@ def lacking(location: str, paths: Iterable[str], seconds: float) -> list[str]:
 
 
 def _absent(location: str, paths: Sequence[str], seconds: float, tell: Callable[[int, int], None]) -> Iterator[str]:
-    storage, until = storage_at(location), time.monotonic() + seconds
+    storage, until = files_at(location), time.monotonic() + seconds
     _require_log(location)
     for start in range(0, len(paths), AT_ONCE):
         if time.monotonic() > until:

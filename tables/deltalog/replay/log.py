@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from itertools import islice
@@ -21,9 +20,8 @@ from tables.deltalog.replay.rebuild import rebuild
 from tables.deltalog.replay.sync import Sync
 from tables.deltalog.state.listing import Listing, read_listing
 from tables.deltalog.state.snapshot import Snapshot
-from tables.storage.store import Entry, LocalStorage, Storage, StorageError
-
-_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://")
+from tables.storage.store import Entry, Storage, StorageError
+from tables.storage.stores import files_at
 
 
 class NoTable(Exception):
@@ -207,25 +205,5 @@ def _version(name: str) -> int | None:
 
 
 def open_log(location: str, storage: Storage | None = None) -> DeltaLog:
-    """The log of the table at a location, as `storage_at` reads it; with a `storage` that is open already it is not looked at."""
-    return DeltaLog(storage_at(location) if storage is None else storage)
-
-
-def storage_at(location: str) -> Storage:
-    """The directory at an absolute path, `file:` and an absolute path, or a URI of an object store or of HDFS.
-
-    Paths are literal; only `scheme://` makes a URI. Raises ValueError for a relative path, StorageError.
-    """
-    if location.startswith("file:"):
-        location = "/" + location.removeprefix("file:").lstrip("/")
-    if location.startswith("/"):
-        return LocalStorage(location)
-    if location.startswith("hdfs://"):
-        from tables.storage.hdfs.files import HdfsStorage
-
-        return HdfsStorage(location)
-    if _URI.match(location):
-        from tables.storage.s3.files import ObjectStorage
-
-        return ObjectStorage(location)
-    raise ValueError(f"{location!r} is neither an absolute path nor a URI")
+    """The log of the table at a location, as `files_at` reads it; with a `storage` that is open already it is not looked at."""
+    return DeltaLog(files_at(location) if storage is None else storage)

@@ -16,9 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tables.deltalog.read.paths import decoded, is_absolute, is_plain
+from tables.storage.stores import canonical_scheme
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*):(.*)", re.DOTALL)
-_S3 = frozenset(("s3", "s3a", "s3n"))
 KEY = pa.uint64()
 
 
@@ -51,7 +51,7 @@ def spelled(text: str) -> str:
     if rest.startswith("//"):
         host, slash, path = rest[2:].partition("/")
         path = slash + path
-    return f"{'s3' if scheme in _S3 else scheme}://{host}{posixpath.normpath(path) if path else ''}"
+    return f"{canonical_scheme(scheme)}://{host}{posixpath.normpath(path) if path else ''}"
 
 
 def column(values: array[int], kind: pa.DataType) -> pa.Array:

@@ -8,8 +8,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from tables.storage import patience
 from tables.storage.hdfs.client import AWAY_SECONDS, HdfsRefused, NameNode, user_name
-from tables.storage.s3 import buckets as object_stores
 from tables.storage.store import StorageError
 
 _URI = re.compile(r"hdfs://([^/]+)(/.*)?", re.DOTALL)
@@ -33,7 +33,7 @@ def split(uri: str) -> tuple[str, str]:
 def known(uri: str) -> tuple[NameNode, str]:
     """The URI's name node and its path there, though it may have refused everything a moment ago."""
     authority, path = split(uri)
-    key = (authority, user_name(), object_stores.patience().answer_s)
+    key = (authority, user_name(), patience.now().answer_s)
     with _lock:
         return _opened.setdefault(key, NameNode(*key)), path
 

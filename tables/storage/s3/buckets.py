@@ -21,6 +21,8 @@ import obstore
 from obstore.exceptions import BaseError, InvalidPathError
 from obstore.store import S3Store
 
+from tables.storage import patience
+from tables.storage.patience import PATIENT, Patience
 from tables.storage.s3.errors import StoreRefusal, refusal, turning_panics
 from tables.storage.store import StorageError
 
@@ -28,17 +30,7 @@ SCHEMES = ("s3", "s3a")
 _URI = re.compile(r"(s3a?)://([^/]+)/?(.*)", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class Patience:
-    """How long a store may take: seconds to connect, seconds for one answer and for all tries of it, and tries after the first."""
-
-    connect_s: float = 5
-    answer_s: float = 30
-    retries: int = 3
-
-
 NO_PROXY_THERE = "http://127.0.0.1:1"
-PATIENT, BRIEF = Patience(), Patience(2, 5, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +50,7 @@ class ObjectStoreOptions:
         """Tells two descriptions apart without saying what they hold."""
         return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
 
-    def for_obstore(self, patience: Patience = PATIENT) -> dict[str, Any]:
+    def for_obstore(self, waiting: Patience = PATIENT) -> dict[str, Any]:
         """Keyword arguments of obstore's `S3Store`."""
         config: dict[str, Any] = {"region": self.region, "virtual_hosted_style_request": not self.path_style}
         for name, value in (
@@ -70,13 +62,13 @@ class ObjectStoreOptions:
             if value:
                 config[name] = value
         client: dict[str, Any] = {
-            "connect_timeout": f"{patience.connect_s:g}s",
-            "timeout": f"{patience.answer_s:g}s",
+            "connect_timeout": f"{waiting.connect_s:g}s",
+            "timeout": f"{waiting.answer_s:g}s",
         }
         if self.endpoint.startswith("http://"):
             client["allow_http"] = True
         client |= self._nowhere_else()
-        retries = {"max_retries": patience.retries, "retry_timeout": timedelta(seconds=patience.answer_s)}
+        retries = {"max_retries": waiting.retries, "retry_timeout": timedelta(seconds=waiting.answer_s)}
         return {"config": config, "client_options": client, "retry_config": retries}
 
     @property
@@ -102,11 +94,11 @@ class ObjectStoreOptions:
         if not is_address(self.address or own):
             raise StorageError(f"the bucket {self.bucket} can't be asked as it is described: {_NO_ADDRESS}")
 
-    def store(self, patience: Patience = PATIENT) -> S3Store:
+    def store(self, waiting: Patience = PATIENT) -> S3Store:
         """The bucket as obstore opens it; no request is sent yet. Raises StorageError for what it can't use."""
         self.require_address()
         try:
-            return S3Store(self.bucket, **self.for_obstore(patience))
+            return S3Store(self.bucket, **self.for_obstore(waiting))
         except BaseError:
             raise StorageError(f"the bucket {self.bucket} can't be opened as it is described") from None
 
@@ -127,7 +119,6 @@ Lookup = Callable[[str], ObjectStoreOptions | None]
 
 _lock = threading.Lock()
 _lookup: Lookup = lambda _bucket: None  # noqa: E731
-_patience = PATIENT
 _opened: dict[str, tuple[str, S3Store]] = {}
 AWAY_SECONDS = 30.0  # that a bucket which refuses everything isn't asked again, so that it keeps nothing else waiting
 _away: dict[str, tuple[S3Store, float, str]] = {}
@@ -137,17 +128,6 @@ def use(lookup: Lookup) -> None:
     """Has this process ask `lookup` for a bucket's description each time it opens a table there, so that a new key counts at once."""
     global _lookup
     _lookup = lookup
-
-
-def be_brief() -> None:
-    """Has this process wait for a store no longer than a person waits for a page: for the web's."""
-    global _patience
-    _patience = BRIEF
-
-
-def patience() -> Patience:
-    """How long this process waits for a store."""
-    return _patience
 
 
 def options_of(uri: str) -> ObjectStoreOptions:
@@ -167,11 +147,11 @@ def opened(uri: str) -> tuple[S3Store, str]:
     """
     options = options_of(uri)
     _, key = split(uri)
-    described_as = f"{options.fingerprint} {_patience}"
+    described_as = f"{options.fingerprint} {patience.now()}"
     with _lock:
         fingerprint, store = _opened.get(options.bucket, ("", None))
         if store is None or fingerprint != described_as:
-            store = options.store(_patience)
+            store = options.store(patience.now())
             _opened[options.bucket] = (described_as, store)
         refused_by, until, why = _away.get(options.bucket, (None, 0.0, ""))
     if refused_by is store and time.monotonic() < until:

@@ -8,7 +8,8 @@ from typing import Any
 from urllib.error import HTTPError
 from urllib.parse import quote, urljoin, urlsplit
 
-from tables.storage.s3.buckets import BRIEF, ObjectStoreOptions
+from tables.storage.patience import BRIEF
+from tables.storage.s3.buckets import ObjectStoreOptions
 
 _PLACE = re.compile(r"https?://[A-Za-z0-9.:\[\]-]{1,100}")  # more of a store's answer is never repeated
 _PORTS = {"http": 80, "https": 443}

@@ -10,8 +10,8 @@ import pytest
 from jobs.commands.convert.spark.file_faults import CODES
 from jobs.domain.footers.chunks import LONG, FooterFault
 from jobs.engine.footers.reading import LARGEST, TAIL
-from jobs.engine.storage import Local
 from jobs.engine.walk import WalkFindings, WalkOrder, WorkShare, scan
+from tables.storage.local.tree import LocalTree
 from tests.jobs.corpus.collection import FILES
 from tests.jobs.corpus.verdicts import BY_FOOTERS, STRAY
 
@@ -54,11 +54,11 @@ def test_beyond_the_limit_no_trouble_is_lost(tmp_path: Path, monkeypatch: pytest
 def test_a_footer_is_not_read_at_the_length_that_it_claims(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lengths: list[int] = []
 
-    def tail(self: Local, relative: str, length: int) -> bytes:
+    def tail(self: LocalTree, relative: str, length: int) -> bytes:
         lengths.append(length)
         return (tmp_path / relative).read_bytes()[-length:]
 
-    monkeypatch.setattr(Local, "tail", tail)
+    monkeypatch.setattr(LocalTree, "tail", tail)
     (fault,) = found(tmp_path, FILES["footer-length-beyond"]).faults
     assert fault.what == "its footer would be longer than the file"
     assert lengths == [TAIL]
@@ -68,13 +68,13 @@ def test_a_footer_that_would_fill_the_memory_is_not_read_either(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lengths: list[int] = []
-    whole = Local.tail
+    whole = LocalTree.tail
 
-    def tail(self: Local, path: str, length: int) -> bytes:
+    def tail(self: LocalTree, path: str, length: int) -> bytes:
         lengths.append(length)
         return whole(self, path, length)
 
-    monkeypatch.setattr(Local, "tail", tail)
+    monkeypatch.setattr(LocalTree, "tail", tail)
     with (tmp_path / "a.parquet").open("wb") as file:
         file.write(b"PAR1")
         file.truncate(LARGEST + (1 << 20))  # sparse: it takes no room

@@ -22,7 +22,7 @@ from jobs.schedules import acts
 from jobs.schedules.definition import WantedSchedule
 from jobs.worker.claims import claim_run
 from tables.models import Table
-from tables.storage.store import LocalStorage
+from tables.storage.local.files import LocalStorage
 from tests import factories
 from tests.factories import lakes
 from tests.jobs.dispatcher.test_late import failed

@@ -7,9 +7,9 @@ import pytest
 from deltalake import write_deltalake
 
 from jobs.domain.errors import CommandRefused, DirectorySwapped
-from jobs.engine import storage
 from jobs.engine.directory import Directory, changing, judged, keeping, kept
 from jobs.engine.walk import DELTA_LOG
+from tables.storage import stores
 from tables.storage.local.directories import Linked
 from tests.jobs.engine.swaps import TARGETS, Lake
 from tests.jobs.engine.watching import Watch
@@ -98,13 +98,13 @@ def test_sidecars_elsewhere_are_refused_before_anything_is_loaded(lake):
 
 
 def test_a_storage_stays_in_the_directory_that_it_entered(lake):
-    place = storage.opened(str(lake.table))
+    place = stores.tree_at(str(lake.table))
     names = [name for name, _, _ in place.entries(DELTA_LOG)]
     content = place.tail(f"{DELTA_LOG}/{names[0]}", 1 << 20)
     lake.swap("sub")
     assert place.tail(f"{DELTA_LOG}/{names[0]}", 1 << 20) == content
     with pytest.raises(Linked):
-        list(storage.opened(str(lake.table)).entries(DELTA_LOG))
+        list(stores.tree_at(str(lake.table)).entries(DELTA_LOG))
 
 
 def test_the_watch_of_the_other_tests_sees_each_look(lake):
@@ -127,7 +127,7 @@ def test_no_look_at_a_link_touches_where_it_leads(lake, target):
     lake.swap(target)
     assert code(directory.check) == code(judged, str(lake.table)) == "outside_roots"
     with pytest.raises(Linked):
-        list(storage.opened(str(lake.table)).entries(DELTA_LOG))
+        list(stores.tree_at(str(lake.table)).entries(DELTA_LOG))
     assert not watch.touched()
     watch.close()
 

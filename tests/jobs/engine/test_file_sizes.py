@@ -12,7 +12,7 @@ import pytest
 from delta.tables import DeltaTable
 
 from tables.deltalog.read.data_files import Unlike, unlike
-from tables.deltalog.replay.log import storage_at
+from tables.storage.stores import files_at
 from tests.factories import lakes
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("engine")]
@@ -52,5 +52,5 @@ def test_of_a_file_longer_than_the_log_says_it_leaves_rows_out_and_a_delete_lose
     assert len(table.toDF().select("id").collect()) == ROWS // 2
     table.delete("id = 1")
     assert len(table.toDF().select("id").collect()) == ROWS // 2 - 1
-    found = unlike(storage_at(str(place)), str(place), [(file.name, end_of_first)])
+    found = unlike(files_at(str(place)), str(place), [(file.name, end_of_first)])
     assert list(found) == [Unlike(file.name, end_of_first, file.stat().st_size)]

@@ -25,7 +25,6 @@ from jobs.domain.errors import EngineFailed
 from jobs.domain.predicates.stored import to_json
 from jobs.engine import survey  # noqa: F401 - it says which modules travel by value
 from jobs.engine.object_stores.settings import HDFS_PATIENCE
-from jobs.engine.storage import DIRECTORY, FILE, Denied, Unreachable, bucket_of, opened
 from jobs.engine.walk import WalkOrder, WorkShare, scan
 from jobs.predicates.reading import parse
 from jobs.predicates.table_schema import schema_of
@@ -33,6 +32,8 @@ from jobs.streams import file_listing
 from tables.deltalog.replay.log import open_log
 from tables.deltalog.rules.schema import parse_schema
 from tables.storage.hdfs import client as hdfs
+from tables.storage.stores import reach_of, tree_at
+from tables.storage.trees import DIRECTORY, FILE, Denied, Unreachable
 from tables.sync import log_access
 from tests.hdfs import Directory
 from tests.jobs.engine.test_s3 import parquet
@@ -150,7 +151,7 @@ def test_what_levee_may_not_write_fails_by_name_and_leaves_the_table_as_it_was(
 def test_directories_and_files_are_told_as_on_a_disk(on_hdfs: Directory) -> None:
     on_hdfs.put("a/p=x%2Fy z/é.json", b"1\n2\n3")
     on_hdfs.put("a/x.parquet", b"12345")
-    place = opened(f"{on_hdfs.uri}/a")
+    place = tree_at(f"{on_hdfs.uri}/a")
     found = sorted((name, kind) for name, kind, _ in place.entries(""))
     assert found == [("p=x%2Fy z", DIRECTORY), ("x.parquet", FILE)]
     assert list(place.lines("p=x%2Fy z/é.json")) == [b"1\n", b"2\n", b"3"]
@@ -170,7 +171,7 @@ def test_a_task_without_a_copy_of_levee_is_told_whom_it_is(on_hdfs: Directory, t
     on_hdfs.put("t/p=1/a.parquet", parquet(1, 2))
     on_hdfs.put("t/stray.txt", b"no parquet")
     uri = f"{on_hdfs.uri}/t"
-    task = partial(scan, [WorkShare(tree="")], WalkOrder(uri, True, (("p", "int"),), bucket=bucket_of(uri)))
+    task = partial(scan, [WorkShare(tree="")], WalkOrder(uri, True, (("p", "int"),), reach=reach_of(uri)))
     told = "found = pickle.load(sys.stdin.buffer)(); print(*(found.total(n) for n in ('files', 'rows', 'stray')))"
     done = subprocess.run(
         [sys.executable, "-I", "-c", f"import pickle, sys; {told}; print('tables' in sys.modules)"],
@@ -184,16 +185,16 @@ def test_a_task_without_a_copy_of_levee_is_told_whom_it_is(on_hdfs: Directory, t
 def test_what_is_closed_or_silent_is_no_missing_file(on_hdfs: Directory) -> None:
     on_hdfs.put("shut/a.parquet", b"x")
     on_hdfs.allow(0o700, "shut", owner="ines")
-    place = opened(f"{on_hdfs.uri}/shut")
+    place = tree_at(f"{on_hdfs.uri}/shut")
     with pytest.raises(Denied, match="HDFS refuses this to the user") as refused:
         list(place.entries(""))
     assert refused.value.__cause__ is None
     assert table_refusals(f"{on_hdfs.uri}/shut/day=1/more") == []
     with on_hdfs.cluster.silent():
         with pytest.raises(Unreachable, match="the name node doesn’t answer"):
-            opened(f"{on_hdfs.uri}/shut").missing([f"{on_hdfs.uri}/shut/a.parquet"])
+            tree_at(f"{on_hdfs.uri}/shut").missing([f"{on_hdfs.uri}/shut/a.parquet"])
         with pytest.raises(Unreachable, match="a moment ago"):
-            opened(on_hdfs.uri)
+            tree_at(on_hdfs.uri)
 
 
 class Hung:

@@ -6,8 +6,8 @@ from jobs.domain.partition_values import partition_values
 from jobs.engine import walk
 from jobs.engine.commits.metadata_log import metadata_log_files
 from jobs.engine.footers import reading
-from jobs.engine.storage import opened
 from jobs.engine.walk import WalkFindings, WalkOrder, WorkShare, scan
+from tables.storage.stores import tree_at
 from tests.factories.lakes import Lake
 
 
@@ -133,11 +133,11 @@ def test_the_newest_compacted_batch_replaces_all_before_it(tmp_path):
     write_log(tmp_path, "9.compact", entry(f"{tmp_path}/a"), entry(f"{tmp_path}/gone"))
     write_log(tmp_path, "10", entry(f"{tmp_path}/p=a%2520b/c"), entry(f"{tmp_path}/gone", "delete"))
     (tmp_path / "_spark_metadata" / ".10.crc").write_text("x")
-    assert metadata_log_files(opened(str(tmp_path))) == (("a", 1, 5_000_000), ("p=a%20b/c", 1, 5_000_000))
+    assert metadata_log_files(tree_at(str(tmp_path))) == (("a", 1, 5_000_000), ("p=a%20b/c", 1, 5_000_000))
 
 
 def test_no_stream_log_is_no_list(tmp_path):
-    assert metadata_log_files(opened(str(tmp_path))) is None
+    assert metadata_log_files(tree_at(str(tmp_path))) is None
 
 
 @pytest.mark.parametrize("place", ["/etc/passwd", "{here}/../x", "{here}x/y"])
@@ -146,5 +146,5 @@ def test_a_stream_log_that_names_files_elsewhere_is_refused(tmp_path, place):
 
     write_log(tmp_path, "0", entry(place.format(here=tmp_path)))
     with pytest.raises(CommandRefused) as caught:
-        metadata_log_files(opened(str(tmp_path)))
+        metadata_log_files(tree_at(str(tmp_path)))
     assert caught.value.refusals[0].code == "outside_roots"

@@ -4,6 +4,7 @@ import errno
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import obstore
 import pytest
@@ -21,7 +22,7 @@ from tables.rules.locations import (
     resolve,
     root_uri,
 )
-from tables.storage.hdfs import name_nodes
+from tables.storage.hdfs.client import NameNode
 from tables.storage.s3 import buckets as object_stores
 
 
@@ -219,7 +220,7 @@ def test_object_stores_are_compared_by_bucket_and_component(monkeypatch: pytest.
 
 
 def test_hdfs_is_compared_by_name_node_and_component(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(name_nodes, "holds_directory", lambda uri: True)
+    monkeypatch.setattr(NameNode, "status", lambda *_: SimpleNamespace(isdir=True))
     roots = ["hdfs://nn:8020", "hdfs://nn:8020/lake/hr"]
     for text in ("HDFS://NN:08020/lake/hr/pay/", "hdfs://nn:8020/lake//hr/./pay"):
         location = resolve(text, [Root(uri) for uri in roots])

@@ -10,9 +10,9 @@ import obstore
 import pytest
 from obstore.store import MemoryStore
 
-from tables.rules import folders
 from tables.rules.discovery import DirectoryKind, Unclear, kind_of, measure, scan
 from tables.rules.parquet_names import MAGIC, has_no_extension
+from tables.storage.local.folders import LocalFolders
 from tables.storage.s3 import buckets as object_stores
 
 PARQUET = MAGIC + b"\0" * 8 + MAGIC
@@ -34,13 +34,13 @@ def found(base: Path) -> dict[str, DirectoryKind]:
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The files that a walk opens."""
     names: list[str] = []
-    head = folders.LocalFolders.head
+    head = LocalFolders.head
 
-    def watched(self: folders.LocalFolders, path: str, length: int) -> bytes:
+    def watched(self: LocalFolders, path: str, length: int) -> bytes:
         names.append(path.rpartition("/")[2])
         return head(self, path, length)
 
-    monkeypatch.setattr(folders.LocalFolders, "head", watched)
+    monkeypatch.setattr(LocalFolders, "head", watched)
     return names
 
 
@@ -109,7 +109,7 @@ def test_what_can_not_be_opened_is_told(tmp_path: Path, monkeypatch: pytest.Monk
         raise PermissionError(13, "Permission denied", path)
 
     write(tmp_path, **{"t__000000_0": PARQUET, "u__x.parquet": PARQUET, "LOCK": b"x"})
-    monkeypatch.setattr(folders.LocalFolders, "head", refuse)
+    monkeypatch.setattr(LocalFolders, "head", refuse)
     result = scan(str(tmp_path))
     assert [item.path for item in result.found] == [f"{tmp_path}/u"]
     assert (result.unreadable, result.stopped) == ((f"{tmp_path}/t",), None)

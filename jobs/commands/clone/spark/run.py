@@ -22,7 +22,7 @@ from jobs.domain.engine import Checked, Report
 from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
 from jobs.domain.measures import Restorable
 from jobs.domain.results import Result
-from jobs.engine import progress, storage
+from jobs.engine import progress
 from jobs.engine.commits.history import HistoryCommit, commits_after, is_own, recorded
 from jobs.engine.directory import Directory, changing, judged, keeping, kept
 from jobs.engine.errors import as_failure
@@ -30,7 +30,9 @@ from jobs.engine.runner import Runner
 from jobs.engine.session import TOKEN, USER_METADATA
 from jobs.engine.stored_files import missing_files
 from jobs.engine.versions import table_at
+from tables.storage import stores
 from tables.storage.store import StorageError
+from tables.storage.trees import Unreachable
 
 NAMED_FILES = 1_000
 SETTLE_SECONDS = 10
@@ -138,7 +140,7 @@ def _refuse_missing(session: SparkSession, command: Clone, directory: Directory,
 def _refuse_content(path: str) -> None:
     """Raises CommandRefused `not_empty` with Delta's own condition."""
     try:
-        name = next((name for name, _, _ in storage.opened(path).entries("")), None)
+        name = next((name for name, _, _ in stores.tree_at(path).entries("")), None)
     except FileNotFoundError:  # an object store has no empty directories
         return
     if name is not None:
@@ -159,7 +161,7 @@ def _settled(session: SparkSession, path: str, claim: cleanup.CloneClaim, report
     """The job's commit. Without one the job's files are removed; they stay where the log doesn't tell, which is None as well."""
     try:
         commit = _own_commit(session, path)
-    except (OSError, storage.Unreachable) as error:
+    except (OSError, Unreachable) as error:
         report.log(f"Files of this job stay in {path}: its log can't be read ({error})")
         return None
     if commit is None:

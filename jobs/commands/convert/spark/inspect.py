@@ -28,11 +28,12 @@ from jobs.domain.engine import Report
 from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
 from jobs.domain.partitions import PartitionField, PartitionLayout, ValueMisfit, check_layout
 from jobs.domain.results import Inspection, Note, PartitionProposal
-from jobs.engine import storage
 from jobs.engine.directory import Directory, keeping
 from jobs.engine.survey import is_table, survey
 from jobs.engine.walk import DELTA_LOG, WalkFindings, format_of, holds_table
 from tables.rules.table_formats import TableFormat, above_partitions
+from tables.storage import stores
+from tables.storage.trees import MARKER, Denied
 
 VISIBLE = (TableFormat.ICEBERG, TableFormat.PAIMON)  # whose metadata lies in directories that aren't hidden
 OTHER_FORMATS = frozenset(each.code for each in TableFormat)
@@ -91,11 +92,11 @@ def table_refusals(path: str) -> list[Refusal]:
     in, a table in another format."""
     for above in (path, *_directories_above(path)):
         try:
-            place = storage.opened(above)
+            place = stores.tree_at(above)
             inside = above != path and holds_table(place, DELTA_LOG)
             head, _, name = above.rpartition("/")
             other = None if inside else format_of(place, name)
-        except storage.Denied:  # a key may be good for a part of its bucket alone, and Levee's roots lie in that part
+        except Denied:  # a key may be good for a part of its bucket alone, and Levee's roots lie in that part
             return []
         if other is not None:
             top = above_partitions(head) if other is TableFormat.HIVE_ACID else above  # it is a part of that table
@@ -361,7 +362,9 @@ def _stray(path: str, findings: WalkFindings) -> Refusal | None:
     if markers and markers == strays:
         text = f"is a directory marker of Hadoop’s first client of S3, and no parquet file; {FAILS}"
     if markers:
-        remedy = f"Remove the files whose names end with {storage.MARKER}: they are empty and stand for directories in S3 alone."
+        remedy = (
+            f"Remove the files whose names end with {MARKER}: they are empty and stand for directories in S3 alone."
+        )
         remedy += " Remove the other files too, or rename them to start with _ or a dot." if markers < strays else ""
     refusal = _placed("stray_files", findings, "stray", text, remedy)
     if refusal is None or any(findings.total(each.code) for each in VISIBLE):  # their manifests must stay

@@ -17,9 +17,10 @@ from jobs.domain.errors import CommandRefused, Refusal
 from jobs.engine.commits.metadata_log import metadata_log_files
 from jobs.engine.directory import Directory, changing, judged, refuse_foreign_sidecars
 from jobs.engine.inside import refuse_outside_commits
-from jobs.engine.storage import DIRECTORY, Local, Storage, opened
 from jobs.engine.versions import table_at, version_of
 from jobs.engine.walk import DELTA_LOG, holds_table, is_hidden_directory, is_hidden_file
+from tables.storage.stores import tree_at
+from tables.storage.trees import DIRECTORY, Tree
 
 RESET = "Reset the stream: its next round then starts a new query, which reads the source from its start."
 RESET_TARGET = (
@@ -117,7 +118,7 @@ def _file_source(source: FileSource) -> Directory:
     directory = Directory(source.path)
     directory.check()
     try:
-        metadata_log_files(opened(source.path))
+        metadata_log_files(tree_at(source.path))
     except CommandRefused as refused:  # Spark reads what the log lists, wherever it lies
         raise CommandRefused(*(replace(refusal, remedy=LOG_REMEDY) for refusal in refused.refusals)) from refused
     return directory
@@ -153,7 +154,7 @@ def _first_commit(source: TableSource, offsets: list[Offset], head: int) -> int:
 def _target(session: SparkSession, command: StreamRound, definition: Definition) -> tuple[Directory, Any | None]:
     directory = Directory(definition.path)
     directory.check()
-    storage = opened(definition.path)
+    storage = tree_at(definition.path)
     if not holds_table(storage, DELTA_LOG):
         _refuse_gone(command, definition.path)
         _refuse_files(storage, begun=query_id_of(definition.checkpoint) is not None)
@@ -184,7 +185,7 @@ def _refuse_gone(command: StreamRound, path: str) -> None:
         raise CommandRefused(Refusal("target_changed", text, place=path, remedy=RESET_TARGET))
 
 
-def _refuse_files(storage: Storage, *, begun: bool) -> None:
+def _refuse_files(storage: Tree, *, begun: bool) -> None:
     """Refuses a target without a log that holds files, unless the stream has `begun` and they can be of its own first batch."""
     for name in _visible(storage):
         if not begun or not LEFTOVER.fullmatch(name.rpartition("/")[2]):
@@ -192,7 +193,7 @@ def _refuse_files(storage: Storage, *, begun: bool) -> None:
             raise CommandRefused(Refusal("not_delta", text, place=storage.root, remedy=EMPTY))
 
 
-def _visible(storage: Storage) -> Iterator[str]:
+def _visible(storage: Tree) -> Iterator[str]:
     """The files of a directory that Delta would take for data, named from there."""
     waiting = [""]
     while waiting:
@@ -205,12 +206,12 @@ def _visible(storage: Storage) -> Iterator[str]:
                 yield path
 
 
-def _names(storage: Storage, directory: str) -> Iterator[tuple[str, str]]:
+def _names(storage: Tree, directory: str) -> Iterator[tuple[str, str]]:
     try:
         for name, kind, _ in storage.entries(directory):
             yield name, kind
     except FileNotFoundError:
-        if isinstance(storage, Local):
+        if storage.is_near:
             raise  # an object store has no empty directory: one without objects isn't there
 
 

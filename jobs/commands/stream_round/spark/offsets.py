@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from jobs.domain.errors import CommandRefused, Refusal
-from jobs.engine.storage import FILE, Storage, opened
+from tables.storage.stores import tree_at
+from tables.storage.trees import FILE, Tree
 
 METADATA, OFFSETS = "metadata", "offsets"
 REMEDY = "Put the checkpoint back as it was, or reset the stream."
@@ -25,7 +26,7 @@ class Offset:
 def query_id_of(checkpoint: str) -> str | None:
     """The id of the checkpoint's query; None while it has none. Raises CommandRefused `unreadable`."""
     try:
-        lines = list(opened(checkpoint).lines(METADATA))
+        lines = list(tree_at(checkpoint).lines(METADATA))
     except (FileNotFoundError, NotADirectoryError):
         return None
     value = _json(lines, f"{checkpoint}/{METADATA}")
@@ -34,16 +35,16 @@ def query_id_of(checkpoint: str) -> str | None:
 
 def last_offsets(checkpoint: str) -> list[Offset]:
     """Where the last two batches of a stream from a Delta table ended; fewer at its begin. Raises CommandRefused `unreadable`."""
-    storage = opened(checkpoint)
+    storage = tree_at(checkpoint)
     return [_offset(list(storage.lines(name)), f"{checkpoint}/{name}") for name in _newest(_planned(storage))]
 
 
 def newest_planned(checkpoint: str) -> int:
     """The newest batch that the checkpoint has a plan of; -1 without one."""
-    return max(_planned(opened(checkpoint)), default=-1)
+    return max(_planned(tree_at(checkpoint)), default=-1)
 
 
-def _planned(storage: Storage) -> list[int]:
+def _planned(storage: Tree) -> list[int]:
     try:
         return [int(name) for name, kind, _ in storage.entries(OFFSETS) if kind == FILE and name.isdigit()]
     except (FileNotFoundError, NotADirectoryError):

@@ -24,7 +24,7 @@ from jobs.engine.directory import Directory, keeping
 from jobs.engine.named_files import is_taken_for_a_pattern, parsed_lines, source_files
 from jobs.engine.rows import answer_of
 from jobs.engine.table_v2 import refuse_unknown
-from tables.rules import folders
+from tables.storage.stores import folders_at
 
 QUESTION = frozenset(["path", "format", "options", "files"])
 ROWS = 5
@@ -155,7 +155,7 @@ def _head(path: str, file: str, most: int, *, whole_by: str = "") -> tuple[bytes
     if file.endswith(COMPRESSED):
         raise _refused("compressed", f"{file} is compressed in a way that Levee looks into no further.")
     try:
-        head = folders.of(path).head(f"{path}/{file}", most + 1)
+        head = folders_at(path).head(f"{path}/{file}", most + 1)
     except OSError as error:
         raise _refused("unreadable", f"{file} can’t be read: {error.strerror or error}.") from None
     is_all = len(head) <= most

@@ -30,8 +30,9 @@ from tables.deltalog.vacuum.keys import KEY, column, key
 from tables.deltalog.vacuum.removals import FileChanges, read_changes
 from tables.deltalog.vacuum.state import live_files, newest_tombstones
 from tables.deltalog.vacuum.versions import Span, dying, within
-from tables.rules import folders
+from tables.storage.folders import FolderEntry, Folders
 from tables.storage.store import StorageError
+from tables.storage.stores import folders_at
 
 # More isn't read at a job's end: the dispatcher has other jobs to end.
 MOST_FILES = 200_000
@@ -169,7 +170,7 @@ class _Found:
 def files_below(root: str, metadata: Metadata) -> pa.Table:
     """Columns `key`, `size`, `time` of the files that a vacuum looks at. Raises OSError, _TooMany."""
     columns, iceberg = metadata.partition_columns, has_iceberg(metadata.configuration)
-    found, lister, pending = _Found(), folders.of(root), [""]
+    found, lister, pending = _Found(), folders_at(root), [""]
     while pending:
         folder = pending.pop()
         for name, entry in _entries(lister, root, folder):
@@ -186,7 +187,7 @@ def files_below(root: str, metadata: Metadata) -> pa.Table:
     return pa.table({"key": column(found.keys, KEY), "size": sizes, "time": times})
 
 
-def _entries(lister: folders.Folders, root: str, folder: str) -> Iterator[tuple[str, folders.FolderEntry]]:
+def _entries(lister: Folders, root: str, folder: str) -> Iterator[tuple[str, FolderEntry]]:
     """What lies in a directory; nothing if it is gone since its parent was listed, as all of the table's own can't be."""
     try:
         with closing(lister.entries(f"{root}/{folder}" if folder else root)) as entries:

@@ -11,10 +11,10 @@ import pyarrow as pa
 from jobs.commands.vacuum.rules import is_odd
 from jobs.domain.errors import CommandRefused, Refusal
 from jobs.engine.directory import LINKS
-from jobs.engine.storage import DIRECTORY, FILE, LINK, Storage
 from jobs.engine.walk import DELTA_LOG, holds_table
 from tables.deltalog.vacuum.hidden import is_hidden
 from tables.deltalog.vacuum.keys import column, keys_of, sizes_of
+from tables.storage.trees import DIRECTORY, FILE, LINK, Tree
 
 AT_ONCE = 100_000
 NAMED = 20
@@ -46,7 +46,7 @@ class DirectoryListing:
     cut, those below it included; `nested` are directories with a Delta log of their own.
     """
 
-    def __init__(self, place: Storage, partition_columns: Sequence[str], *, iceberg: bool, cut_ms: int) -> None:
+    def __init__(self, place: Tree, partition_columns: Sequence[str], *, iceberg: bool, cut_ms: int) -> None:
         self._place, self._columns, self._iceberg, self._cut = place, partition_columns, iceberg, cut_ms
         self.folders: dict[str, int] = {}
         self.nested: list[str] = []
@@ -106,7 +106,7 @@ def _linked(root: str, path: str) -> CommandRefused:
     return CommandRefused(Refusal("outside_roots", text, place=f"{root}/{path}", remedy=LINKS))
 
 
-def still_there(place: Storage, folders: Iterable[str]) -> Iterator[Batch]:
+def still_there(place: Tree, folders: Iterable[str]) -> Iterator[Batch]:
     """The files directly in these directories now."""
     for folder in folders:
         batch, prefix = Batch(), f"{folder}/" if folder else ""

@@ -22,7 +22,6 @@ from jobs.commands.vacuum.spark.listing import Batch, DirectoryListing
 from jobs.commands.vacuum.spark.lite import RemovedFiles, removed_until
 from jobs.domain.engine import Report
 from jobs.domain.errors import CommandRefused, Refusal
-from jobs.engine import storage
 from tables.deltalog.replay.log import DeltaLog, NoTable, open_log
 from tables.deltalog.rules.retention import deleted_file_retention
 from tables.deltalog.state.listing import Listing as LogListing
@@ -33,6 +32,7 @@ from tables.deltalog.vacuum.misnamed import Misnamed
 from tables.deltalog.vacuum.removals import UNKNOWN, FileChanges, read_changes, read_commits
 from tables.deltalog.vacuum.state import live_files, newest_tombstones
 from tables.deltalog.vacuum.versions import Span, dying
+from tables.storage import stores
 from tables.storage.store import StorageError
 
 SAMPLE = 20
@@ -146,7 +146,7 @@ def _planned(order: PlanOrder, report: Report, scratch: Path, *, with_paths: boo
         looked = removed_until(log, listing, snapshot, order.path, cut_ms)
     else:
         iceberg = has_iceberg(snapshot.metadata.configuration)
-        place = storage.opened(order.path)
+        place = stores.tree_at(order.path)
         looked = DirectoryListing(place, snapshot.metadata.partition_columns, iceberg=iceberg, cut_ms=cut_ms)
     sieve = _Sieve(live, known, cut_ms, since, with_paths=with_paths)
     misnamed = Misnamed(snapshot, order.path)

@@ -25,7 +25,6 @@ from jobs.domain.comparison import number_of
 from jobs.domain.engine import Checked, Report
 from jobs.domain.measures import Deletable
 from jobs.domain.results import Result
-from jobs.engine import storage
 from jobs.engine.commits.history import HistoryCommit, commits_after, is_own, recorded
 from jobs.engine.directory import changing, judged, keeping, kept
 from jobs.engine.runner import Runner
@@ -33,6 +32,7 @@ from jobs.engine.versions import started, table_at
 from tables.deltalog.vacuum import operations
 from tables.deltalog.vacuum.keys import KEY, key
 from tables.deltalog.vacuum.versions import Span, within
+from tables.storage import stores
 
 COMMANDS = "org.apache.spark.sql.delta.commands"
 CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
@@ -154,7 +154,7 @@ def _lost(plan: Plan, left: pa.Array, preview: Mapping[str, Any]) -> list[Span]:
 
 def _remaining(command: Vacuum, plan: Plan) -> tuple[pa.Array, int]:
     """The keys of the plan's files that storage still has, and their bytes (0 of a lite one's that are asked for one by one)."""
-    place = storage.opened(command.path)
+    place = stores.tree_at(command.path)
     if command.lite and plan.files <= ASKED:
         top = f"{command.path.rstrip('/')}/"
         missing = set(place.missing([top + path for path in plan.paths]))

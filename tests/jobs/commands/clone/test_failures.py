@@ -13,8 +13,8 @@ from jobs.commands.clone.rules import Clone
 from jobs.commands.clone.spark import run
 from jobs.domain.engine import UNCHECKED
 from jobs.domain.errors import CommandRefused, Refusal
-from jobs.engine import storage
 from jobs.engine.commits.history import commits_after
+from tables.storage.trees import Unreachable
 from tests.jobs import small_delta
 from tests.jobs.engine.lake import Recorder
 
@@ -77,10 +77,10 @@ def test_a_jvm_that_does_not_answer_may_still_commit_on_its_copies(clone, tmp_pa
 
 def test_a_log_that_can_not_be_read_after_the_commit_costs_no_copies_and_no_wrong_word(clone, tmp_path, monkeypatch):
     def unreadable(path: str, version: int) -> Any:
-        raise storage.Unreachable(f"{path} can't be read")
+        raise Unreachable(f"{path} can't be read")
 
     monkeypatch.setattr(run, "commits_after", unreadable)
-    with pytest.raises(storage.Unreachable):
+    with pytest.raises(Unreachable):
         clone(commit)
     assert copies(tmp_path)
 

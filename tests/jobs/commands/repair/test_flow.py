@@ -24,7 +24,7 @@ from jobs.worker.execution import Execution, work
 from tables.deltalog.read.data_files import Unlike
 from tables.models import Commit, Table
 from tables.record import file_check
-from tables.storage.store import LocalStorage
+from tables.storage.local.files import LocalStorage
 from tables.sync import file_checks
 from tables.sync import table as syncing
 from tests import factories

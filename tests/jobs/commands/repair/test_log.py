@@ -16,7 +16,7 @@ from tables.deltalog.read.data_files import Unlike
 from tables.deltalog.replay.absent_files import digest_of
 from tables.models import Table
 from tables.record import file_check
-from tables.storage.store import LocalStorage
+from tables.storage.local.files import LocalStorage
 from tests import clock, factories
 from tests.factories import lakes
 from tests.jobs import small_delta

@@ -10,9 +10,9 @@ import pytest
 from jobs.domain.errors import EngineLost
 from jobs.engine.object_stores import settings as bucket_settings
 from jobs.engine.object_stores.settings import BucketSettings, s3a_settings
-from jobs.engine.storage import Unreachable
 from tables.storage.s3 import buckets as object_stores
 from tables.storage.s3.buckets import ObjectStoreOptions
+from tables.storage.trees import Unreachable
 
 LAKE = ObjectStoreOptions("lake", endpoint="http://127.0.0.1:9000", key_id="id", secret="hidden")
 PATH = "s3://lake/orders"

@@ -6,9 +6,10 @@ from functools import partial
 
 from pyspark import cloudpickle
 
-from jobs.engine.storage import Bucket
 from jobs.engine.table_files.copying import CopyOrder, _copied
+from tables.storage.local.tree import LocalReach
 from tables.storage.s3.buckets import ObjectStoreOptions
+from tables.storage.s3.tree import Bucket
 
 TASK = """
 import pickle, sys
@@ -32,7 +33,7 @@ def test_a_request_that_obstore_gives_up_by_a_panic_is_the_store_s_fault(tmp_pat
     bucket = Bucket("lake", settings)  # requests go to what is no host
     (tmp_path / "a.parquet").write_bytes(b"x")
     for order in (
-        CopyOrder("s3://lake/t", str(tmp_path), bucket),
-        CopyOrder(str(tmp_path), "s3://lake/t", None, bucket),
+        CopyOrder("s3://lake/t", str(tmp_path), bucket, LocalReach()),
+        CopyOrder(str(tmp_path), "s3://lake/t", LocalReach(), bucket),
     ):
         assert faults_of(order, tmp_path) == "a.parquet: the object store refused it (Panicked)|False"

@@ -28,7 +28,7 @@ from tables.storage.store import StorageError
 from tables.sync import table as syncing
 from tests.clients import confirmed_browser
 from tests.hdfs import Directory
-from tests.tables.rules.test_folders import in_turns, relative
+from tests.tables.storage.test_folders import in_turns, relative
 
 pytestmark = [pytest.mark.django_db, pytest.mark.spark, pytest.mark.xdist_group("engine")]
 

@@ -17,7 +17,8 @@ from tables.catalog.roots import entries as roots
 from tables.catalog.roots import places as root_places
 from tables.catalog.roots.object_stores import Description
 from tables.models import Root
-from tables.storage.s3.buckets import BRIEF, ObjectStoreOptions
+from tables.storage.patience import BRIEF
+from tables.storage.s3.buckets import ObjectStoreOptions
 from tables.storage.s3.redirects import sent_on_to
 
 EMPTY = b'<?xml version="1.0"?><ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>'

@@ -26,10 +26,13 @@ from tables.catalog.roots import places as root_places
 from tables.catalog.roots import removal as root_removal
 from tables.catalog.roots.object_stores import Description
 from tables.models import Finding, ObjectStore, Root, SyncTimes
-from tables.rules import folders, locations
+from tables.rules import locations
+from tables.storage import patience
+from tables.storage.folders import StoreRefused
 from tables.storage.s3 import buckets as seam
 from tables.storage.s3.files import ObjectStorage
 from tables.storage.store import StorageError
+from tables.storage.stores import folders_at
 from tables.sync import table as syncing
 from tables.sync import unchanged
 from tests.s3 import KEY_ID, Store
@@ -50,7 +53,7 @@ def questions(path: str) -> list[Callable[[], Any]]:
         lambda: ObjectStorage(path).entry(commit),
         lambda: list(ObjectStorage(path).chunks(commit, 10)),
         lambda: ObjectStorage(path).open(commit),
-        lambda: list(folders.of(path).entries(path)),
+        lambda: list(folders_at(path).entries(path)),
     ]
 
 
@@ -58,7 +61,7 @@ def test_no_exception_carries_the_stores_own_answer(admin: Actor, stored: Root, 
     store.door.refuses = (403, "InvalidAccessKeyId")
     for ask in questions(f"{stored.uri}/orders"):
         seam.ask_again(store.bucket)
-        with pytest.raises((StorageError, folders.StoreRefused)) as refused:
+        with pytest.raises((StorageError, StoreRefused)) as refused:
             ask()
         assert KEY_ID not in "".join(traceback.format_exception(refused.value))
 
@@ -120,7 +123,7 @@ def test_a_bucket_without_an_address_fails_its_own_tables_alone(
 
 
 def test_a_sync_names_the_style_that_may_be_wrong(stored: Root, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(seam, "_patience", seam.BRIEF)
+    monkeypatch.setattr(patience, "_now", patience.BRIEF)
     for path_style in (True, False):
         ObjectStore.objects.update(endpoint="http://localhost:9", path_style=path_style)
         object_stores.forget(store.bucket)
@@ -141,7 +144,7 @@ def test_each_question_to_a_store_survives_a_panic(stored: Root, store: Store, m
     ]
     for ask in (*questions(path), *places):
         seam.ask_again(store.bucket)
-        with pytest.raises((StorageError, folders.StoreRefused, locations.InvalidRoot), match="as it is described"):
+        with pytest.raises((StorageError, StoreRefused, locations.InvalidRoot), match="as it is described"):
             ask()
 
 

@@ -11,7 +11,7 @@ from tables.deltalog.checkpoints import parquet_file, reading, sizes
 from tables.deltalog.checkpoints.parquet_file import ParquetFile
 from tables.deltalog.checkpoints.rows import Adds, grouped
 from tables.deltalog.checkpoints.thrift import Malformed, read_struct
-from tables.storage.store import LocalStorage
+from tables.storage.local.files import LocalStorage
 from tests.tables.deltalog.conftest import paths
 from tests.tables.deltalog.writing import PROTOCOL, add, info, metadata
 

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from tables.deltalog.read.data_files import Unlike, below, unlike
+from tables.storage.local.files import LocalStorage
 from tables.storage.s3.files import ObjectStorage
-from tables.storage.store import LocalStorage, Storage, StorageError
+from tables.storage.store import Storage, StorageError
 
 
 @pytest.fixture

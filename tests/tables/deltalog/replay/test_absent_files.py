@@ -19,8 +19,9 @@ from tables.deltalog.replay.absent_files import LookTooLong, digest_of, lacking,
 from tables.storage import store as storages
 from tables.storage.hdfs.client import HdfsRefused
 from tables.storage.hdfs.files import HdfsStorage
+from tables.storage.local.files import LocalStorage
 from tables.storage.s3.files import ObjectStorage
-from tables.storage.store import LocalStorage, Storage, StorageError
+from tables.storage.store import Storage, StorageError
 from tests import clock
 
 FILES = ("a.parquet", "p=1/b.parquet", "p=1/c d.parquet", "p=2/e.parquet")

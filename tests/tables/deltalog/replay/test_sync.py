@@ -7,7 +7,7 @@ import pytest
 from tables.deltalog.read.problems import ProblemCode
 from tables.deltalog.replay.log import NoTable, open_log
 from tables.deltalog.state.snapshot import load
-from tables.storage.store import LocalStorage
+from tables.storage.local.files import LocalStorage
 from tests.tables.deltalog.conftest import paths
 from tests.tables.deltalog.writing import PROTOCOL, SCHEMA, add, info, metadata, remove, vector
 

@@ -12,9 +12,10 @@ from pyspark import cloudpickle
 from jobs.commands.convert.spark.inspect import table_refusals
 from jobs.engine import survey  # noqa: F401 - it says which modules travel by value
 from jobs.engine.commits.metadata_log import metadata_log_files
-from jobs.engine.storage import DIRECTORY, FILE, Denied, Unreachable, bucket_of, opened
 from jobs.engine.walk import DELTA_LOG, WalkOrder, WorkShare, holds_table, scan
 from tables.storage.s3 import buckets as object_stores
+from tables.storage.stores import reach_of, tree_at
+from tables.storage.trees import DIRECTORY, FILE, Denied, Unreachable
 from tests.jobs.engine.object_store import ObjectStore
 
 
@@ -42,7 +43,7 @@ def names(place, relative=""):
 def test_directories_are_parts_of_keys_and_their_markers_are_no_files(store):
     for key in ("a/", "a/b/", "a/b/x.parquet", "a/empty/", "a/p=x%2Fy z/é.json", "ab/other"):
         store.put(key, b"" if key.endswith("/") else b"1\n2\n3")
-    place = opened("s3://lake/a")
+    place = tree_at("s3://lake/a")
     assert names(place) == [("b", DIRECTORY), ("empty", DIRECTORY), ("p=x%2Fy z", DIRECTORY)]
     assert names(place, "b") == [("x.parquet", FILE)]
     assert names(place, "p=x%2Fy z") == [("é.json", FILE)]
@@ -62,11 +63,11 @@ def test_markers_of_the_first_hadoop_client_are_no_files_as_spark_lists_none(sto
     for number in (1, 2):
         store.put(f"old/p={number}/a.parquet", parquet(id=[number]))
     store.put("old/p=2/a_$folder$.parquet", parquet(id=[3]))
-    place = opened("s3://lake/old")
+    place = tree_at("s3://lake/old")
     assert names(place) == [("p=1", DIRECTORY), ("p=2", DIRECTORY)]
     assert names(place, "p=1") == [("a.parquet", FILE)]
     assert names(place, "p=2") == [("a.parquet", FILE), ("a_$folder$.parquet", FILE)]
-    found = scan([WorkShare(tree="")], WalkOrder("s3://lake/old", True, (), bucket=bucket_of("s3://lake/old")))
+    found = scan([WorkShare(tree="")], WalkOrder("s3://lake/old", True, (), reach=reach_of("s3://lake/old")))
     assert (found.total("files"), found.total("rows"), found.total("stray")) == (3, 3, 0)
     assert found.layouts.keys() == {("p",)}
 
@@ -74,14 +75,14 @@ def test_markers_of_the_first_hadoop_client_are_no_files_as_spark_lists_none(sto
 def test_missing_objects_are_told_in_order_and_none_outside_counts_as_there(store):
     store.put("m/here", b"x")
     asked = ["s3://lake/m/gone", "s3://lake/m/here", "s3://lake/a/b/x.parquet", "s3://lake/m/here/below"]
-    assert opened("s3://lake/m").missing(asked) == [asked[0], asked[2], asked[3]]
+    assert tree_at("s3://lake/m").missing(asked) == [asked[0], asked[2], asked[3]]
 
 
 def test_a_task_on_another_machine_is_told_how_to_reach_the_bucket_and_shows_no_key(store):
     store.put("t/p=1/a.parquet", parquet(id=[1, 2]))
     store.put("t/p=2/b.parquet", parquet(id=[3]))
     store.put("t/stray.txt", b"no parquet")
-    order = WalkOrder("s3://lake/t", True, (("p", "int"),), bucket=bucket_of("s3://lake/t"))
+    order = WalkOrder("s3://lake/t", True, (("p", "int"),), reach=reach_of("s3://lake/t"))
     assert store.key not in repr(order)
     object_stores.use(lambda _bucket: None)
     travelled = pickle.loads(cloudpickle.dumps(order))
@@ -90,15 +91,16 @@ def test_a_task_on_another_machine_is_told_how_to_reach_the_bucket_and_shows_no_
     assert found.layouts.keys() == {("p",), ()}
 
 
-def test_a_local_directory_needs_no_bucket(tmp_path):
-    assert bucket_of(str(tmp_path)) is None
+def test_tasks_open_a_local_directory_by_its_path_alone(tmp_path):
+    (tmp_path / "a").touch()
+    assert names(reach_of(str(tmp_path)).opened(str(tmp_path)), "") == [("a", FILE)]
 
 
 @pytest.mark.parametrize(("log", "is_table"), [("00000000000000000000.json", True), ("_last_checkpoint", False)])
 def test_a_log_with_a_commit_makes_a_table(store, log, is_table):
     place = f"log-{is_table}"
     store.put(f"{place}/_delta_log/{log}", b"{}")
-    assert holds_table(opened(f"s3://lake/{place}"), DELTA_LOG) is is_table
+    assert holds_table(tree_at(f"s3://lake/{place}"), DELTA_LOG) is is_table
 
 
 def test_a_directory_below_a_table_of_the_bucket_is_refused(store):
@@ -114,7 +116,7 @@ def test_a_stream_s_own_list_may_name_its_files_by_either_scheme(store):
     )
     lines = [entry % f"{scheme}://lake/out/{scheme}.parquet" for scheme in ("s3", "s3a")]
     store.put("out/_spark_metadata/0", "\n".join(["v1", *lines]).encode())
-    assert metadata_log_files(opened("s3://lake/out")) == (
+    assert metadata_log_files(tree_at("s3://lake/out")) == (
         ("s3.parquet", 1, 2_000_000),
         ("s3a.parquet", 1, 2_000_000),
     )
@@ -122,20 +124,20 @@ def test_a_stream_s_own_list_may_name_its_files_by_either_scheme(store):
 
 def test_a_store_that_refuses_the_key_isn_t_one_without_the_file(store):
     store.put("refused/b/x.parquet", b"x")
-    place = opened("s3://lake/refused")
+    place = tree_at("s3://lake/refused")
     store.rotate("key-2")
     try:
         with pytest.raises(Denied, match="doesn’t know the key") as caught:
             list(place.entries(""))
         assert caught.value.__suppress_context__, "the answer's text would be printed with the failure"
         assert caught.value.__cause__ is None
-        assert names(opened("s3://lake/refused"), "b") == [("x.parquet", FILE)]
+        assert names(tree_at("s3://lake/refused"), "b") == [("x.parquet", FILE)]
     finally:
         store.rotate("key-1")
 
 
 def test_a_store_that_is_away_is_unreachable(store):
-    place = opened("s3://lake/m")
+    place = tree_at("s3://lake/m")
     store.shut()
     try:
         for ask in (lambda: list(place.entries("")), lambda: place.missing(["s3://lake/m/here"])):
@@ -146,7 +148,7 @@ def test_a_store_that_is_away_is_unreachable(store):
 
 
 def test_a_bucket_that_no_root_describes_is_unreachable(store):
-    for ask in (opened, bucket_of):
+    for ask in (tree_at, reach_of):
         with pytest.raises(Unreachable, match="no root says how to reach the bucket other"):
             ask("s3://other/x")
 
@@ -160,4 +162,4 @@ def test_a_request_that_obstore_gives_up_by_a_panic_leaves_the_store_unreachable
 
     monkeypatch.setattr(obstore, "head", panics)
     with pytest.raises(Unreachable, match="as it is described"):
-        opened("s3://lake/m").tail("x", 8)
+        tree_at("s3://lake/m").tail("x", 8)

@@ -11,9 +11,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from obstore.store import MemoryStore
 
-from tables.rules import discovery, folders
+from tables.rules import discovery
 from tables.rules.discovery import DirectoryKind, Limits, Scan
+from tables.storage.local.folders import LocalFolders
 from tables.storage.s3 import buckets as object_stores
+from tables.storage.s3 import folders
+from tables.storage.stores import folders_at
 
 NAMES = st.sampled_from(
     ["a", "b", "z", "A b", "_delta_log", "day=1", "day=2", ".hidden", "_tmp", "é", ".hoodie", "metadata"]
@@ -170,6 +173,6 @@ def test_a_bucket_that_no_root_describes_is_not_walked(monkeypatch: pytest.Monke
 def test_local_directories_are_entered_as_ever(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "a")
-    walked = folders.of(str(tmp_path))
-    assert isinstance(walked, folders.LocalFolders)
+    walked = folders_at(str(tmp_path))
+    assert isinstance(walked, LocalFolders)
     assert sorted(entry.name for entry in walked.entries(str(tmp_path)) if entry.is_dir(follow_symlinks=False)) == ["a"]

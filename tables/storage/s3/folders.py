@@ -1,159 +1,22 @@
-"""The names in directories, of this machine, of an object store or of HDFS, and the first bytes of their files, for walks."""
+"""The directories of an object store, which knows keys alone, for walks."""
 
 from __future__ import annotations
 
-import os
-import stat
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 import obstore
 from obstore.exceptions import BaseError, InvalidPathError
 
-from tables.storage.hdfs import name_nodes
-from tables.storage.hdfs.client import HdfsRefused
-from tables.storage.local import directories as places
+from tables.storage.folders import PAGE, FolderEntry, StoreRefused
 from tables.storage.s3 import buckets as object_stores
 from tables.storage.s3.errors import refusal, turning_panics
 from tables.storage.store import StorageError
 
-PAGE = 1_000  # keys that a store names in one answer
 _LAST = "\U0010ffff"  # sorts after all that a key may go on with
-
-
-class StoreRefused(OSError):
-    """An object store or HDFS doesn't tell what lies in a directory. `everywhere`: nor would it tell of any other."""
-
-    def __init__(self, text: str, *, everywhere: bool) -> None:
-        super().__init__(text)
-        self.everywhere = everywhere
-
-
-class FolderEntry(Protocol):
-    """A name in a directory: what an `os.DirEntry` tells. A link is neither a directory nor a file."""
-
-    @property
-    def name(self) -> str: ...
-    def is_dir(self, *, follow_symlinks: bool = True) -> bool: ...
-    def is_file(self, *, follow_symlinks: bool = True) -> bool: ...
-    def stat(self, *, follow_symlinks: bool = True) -> Any: ...
-
-
-class Folders(Protocol):
-    """Directories at and below the start. A look at the clock is due after `steps` of its answers."""
-
-    steps: int
-
-    def is_directory(self, path: str) -> bool:
-        """Whether a directory is there, not reached by a link. Raises FileNotFoundError, NotADirectoryError, OSError."""
-
-    def entries(self, path: str) -> Generator[FolderEntry]:
-        """What lies directly in a directory, in any order. Raises OSError."""
-
-    def exists(self, path: str) -> bool:
-        """Whether anything may be there."""
-
-    def head(self, path: str, length: int) -> bytes:
-        """The first bytes of a regular file. Raises OSError."""
-
-
-def of(path: str) -> Folders:
-    """The directories of the place where a canonical path lies."""
-    if name_nodes.is_hdfs(path):
-        return HdfsFolders()
-    return StoredFolders() if object_stores.is_object_store(path) else LocalFolders(path)
-
-
-class LocalFolders:
-    """Those of this machine, entered from the start down, which stays the same one though its name may not."""
-
-    steps = 200
-
-    def __init__(self, start: str) -> None:
-        self._start = start
-        self._held: places.Held | None = None
-
-    def is_directory(self, path: str) -> bool:
-        return stat.S_ISDIR(places.mode(*self._below(path)))
-
-    def entries(self, path: str) -> Generator[FolderEntry]:
-        with places.opened(*self._below(path)) as descriptor, os.scandir(descriptor) as scan:
-            yield from scan
-
-    def exists(self, path: str) -> bool:
-        return os.path.lexists(path)
-
-    def head(self, path: str, length: int) -> bytes:
-        with os.fdopen(places.file(*self._below(path)), "rb", buffering=0) as file:
-            return file.read(length)
-
-    def _below(self, path: str) -> tuple[int, str]:
-        """The descriptor of the start, and the way from there."""
-        self._held = self._held or places.Held(self._start, listed=False)
-        return self._held.descriptor, path.removeprefix(self._start).removeprefix("/")
-
-
-class HdfsFolders:
-    """Those of HDFS. It has no links."""
-
-    steps = 1
-
-    def is_directory(self, path: str) -> bool:
-        with _telling():
-            node, place = name_nodes.opened(path)
-            try:
-                return bool(node.status(place).isdir)
-            except FileNotFoundError:
-                return False
-
-    def entries(self, path: str) -> Generator[FolderEntry]:
-        with _telling():
-            node, place = name_nodes.opened(path)
-            for page in node.pages(place):
-                for row in page:
-                    name = row.path.rpartition("/")[2]
-                    yield _Named(name, row.isdir, int(row.length), row.modification_time / 1000)
-
-    def exists(self, path: str) -> bool:
-        return True
-
-    def head(self, path: str, length: int) -> bytes:
-        with _telling():
-            node, place = name_nodes.opened(path)
-            return node.open(place).range(0, length)
-
-
-@contextmanager
-def _telling() -> Iterator[None]:
-    """Raises what HDFS refuses, and a name node that is away, as StoreRefused."""
-    try:
-        yield
-    except HdfsRefused as refused:
-        raise StoreRefused(str(refused), everywhere=refused.everywhere) from None
-    except StorageError as error:
-        raise StoreRefused(str(error), everywhere=True) from None
-
-
-@dataclass(frozen=True, slots=True)
-class _Named:
-    """A directory or file of HDFS."""
-
-    name: str
-    directory: bool
-    size: int
-    modified: float
-
-    def is_dir(self, *, follow_symlinks: bool = True) -> bool:
-        return self.directory
-
-    def is_file(self, *, follow_symlinks: bool = True) -> bool:
-        return not self.directory
-
-    def stat(self, *, follow_symlinks: bool = True) -> Any:
-        return SimpleNamespace(st_size=self.size, st_mtime=self.modified)
 
 
 @dataclass(frozen=True, slots=True)

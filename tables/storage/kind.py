@@ -1,0 +1,51 @@
+"""What tells one kind of storage from another: a row, which each adapter fills."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tables.storage.folders import Folders
+from tables.storage.store import Storage
+from tables.storage.trees import Reach, Tree
+
+
+class BadPlace(ValueError):
+    """A text that is no place of its kind of storage; the message is for the reader."""
+
+
+def _any(_text: str) -> None:
+    """Nothing is wrong with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoreKind:
+    """One kind of storage. Its functions take a canonical path that lies in it."""
+
+    scheme: str  # of canonical paths; empty for the file systems of this machine
+    what: str  # its places, as a list of all that Levee reads has them
+    where: str  # on or in which things lie there: "on HDFS"
+    files: Callable[[str], Storage]  # a table's directory; raises StorageError
+    folders: Callable[[str], Folders]  # the directories at and below a path, for walks
+    tree: Callable[[str], Tree]  # the same for inspections in the driver; raises Unreachable
+    reach: Callable[[str], Reach]  # how tasks reach it; raises Unreachable
+    is_there: Callable[[str], bool]  # whether a directory is there; raises StorageError
+    is_away: Callable[[str], bool]  # whether it refused everything a moment ago
+    aliases: frozenset[str] = frozenset()  # schemes that others write for the same
+    copies: bool = True  # Levee copies files there
+    takes_names_once: bool = False  # of two who make one name, it tells one that it lost
+    guards_commits: bool = True  # Delta's usual log store overwrites no commit of another writer there
+    has_directories: bool = True  # object stores know keys alone
+    reserved: tuple[str, ...] = ()  # names that lead to directories which have a path already
+    authority: Callable[[str], str] = str  # its canonical spelling; raises BadPlace
+    require_root: Callable[[str], None] = _any  # of `scheme://authority`, as a root may have it; raises BadPlace
+
+    @property
+    def prefix(self) -> str:
+        """What canonical paths begin with."""
+        return f"{self.scheme}://" if self.scheme else "/"
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether it lies elsewhere than on this machine's file systems."""
+        return bool(self.scheme)

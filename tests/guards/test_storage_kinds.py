@@ -1,0 +1,99 @@
+"""What kind of storage a path lies in is asked of one table: no other file names a scheme, or an adapter."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tables.storage import stores
+from tables.storage.place import place_of
+
+PROJECT = Path(__file__).parents[2]
+SCHEME = re.compile(r"\b(?:s3[an]?|hdfs|abfss?|gs)://")
+ADAPTERS = ("tables.storage.s3", "tables.storage.hdfs")
+
+
+def parts() -> Iterator[tuple[str, ast.Module]]:
+    for app in ("console", "tables", "jobs"):
+        for file in sorted((PROJECT / app).rglob("*.py")):
+            name = str(file.relative_to(PROJECT))
+            if "/migrations/" not in name and not name.startswith(("tables/storage/", "console/setup/")):
+                yield name, ast.parse(file.read_text())
+
+
+def texts(tree: ast.Module) -> Iterator[str]:
+    """The strings of a module that aren't there for its readers."""
+    told = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in told:
+            yield node.value
+
+
+def imported(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            yield from (f"{node.module}.{each.name}" for each in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (each.name for each in node.names)
+
+
+def names_a_kind(tree: ast.Module) -> bool:
+    return any(SCHEME.search(text) for text in texts(tree)) or any(
+        name.startswith(f"{adapter}.") or name == adapter for name in imported(tree) for adapter in ADAPTERS
+    )
+
+
+# What a kind needs beside its row, not in its folder yet: the description of a bucket with its pages, what tests of a new root ask, and how
+# Spark's side and copies reach it. Nothing is added here.
+BESIDE = {
+    "console/management/commands/root.py",
+    "jobs/commands/clone/cleanup.py",
+    "jobs/engine/object_stores/settings.py",
+    "jobs/engine/table_files/copying.py",
+    "tables/apps.py",
+    "tables/catalog/roots/object_stores.py",
+    "tables/catalog/roots/places.py",
+    "tables/catalog/roots/store_places.py",
+    "tables/rules/hdfs_places.py",
+    "tables/web/api/root_serializers.py",
+    "tables/web/roots/forms.py",
+    "tables/web/roots/presenters.py",
+}
+
+
+def test_nothing_else_names_a_kind_of_storage():
+    assert {name for name, tree in parts() if names_a_kind(tree)} == BESIDE
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        'if path.startswith("hdfs://"): ...',
+        'bucket = f"s3a://{name}"',
+        "from tables.storage.hdfs import name_nodes",
+        "import tables.storage.s3.buckets",
+    ],
+)
+def test_the_guard_sees_it(source):
+    assert names_a_kind(ast.parse(source))
+
+
+def test_a_docstring_may():
+    assert not names_a_kind(ast.parse('"""Such as s3://lake."""\nfrom tables.storage.stores import kind_of'))
+
+
+@pytest.mark.parametrize("kind", stores.KINDS, ids=lambda kind: kind.scheme or "local")
+def test_a_kind_knows_its_own_places(kind):
+    path = "/lake/a" if not kind.scheme else f"{kind.scheme}://lake/a"
+    assert stores.kind_of(path) is kind
+    assert place_of(path).kind is kind
+    for alias in sorted(kind.aliases):
+        assert place_of(f"{alias.upper()}://lake/a").path == path
+        assert stores.with_canonical_scheme(f"{alias}://lake/a") == path
+
+
+def test_a_path_of_no_kind_is_refused():
+    with pytest.raises(ValueError, match="neither an absolute path nor"):
+        stores.files_at("made-up://lake/a")
