@@ -75,8 +75,8 @@ def reach_of(path: str) -> Reach:
 
 
 def is_remote(path: str) -> bool:
-    """Whether a canonical path lies elsewhere than on this machine's file systems."""
-    return kind_of(path).is_remote
+    """Whether a path is a canonical one of storage elsewhere than on this machine's file systems."""
+    return any(kind.is_remote and path.startswith(kind.prefix) for kind in KINDS)
 
 
 def is_there(path: str) -> bool:
