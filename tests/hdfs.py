@@ -26,10 +26,10 @@ from console.base.processes import die_with_parent
 from console.setup.jars import TEST_LIST, pinned, wrong
 from console.setup.places import HERE
 from console.setup.system import java
-from tables.rules import hdfs_places
 from tables.storage import patience
 from tables.storage.hdfs import client as hdfs
 from tables.storage.hdfs import name_nodes
+from tables.storage.hdfs import probe as hdfs_probe
 from tables.storage.patience import Patience
 from tests.patience import limit
 
@@ -122,7 +122,7 @@ class Cluster:
         """The name node takes connections inside, and answers none; it is waited for during a second."""
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(patience, "_now", BRIEF)
-            patch.setattr(hdfs_places, "BRIEF", BRIEF)
+            patch.setattr(hdfs_probe, "BRIEF", BRIEF)
             self.process.send_signal(signal.SIGSTOP)
             try:
                 yield

@@ -10,8 +10,7 @@ import time
 from console.base.logs import log
 from console.base.processes import boot_id, group_members, is_same_boot, start_ticks
 from jobs.models import Attempt, Worker
-from tables.rules import mounts
-from tables.storage.local import mounted
+from tables.storage.local import mounted, mounts
 from tables.storage.stores import kind_of
 
 KILL_WAIT = 10.0

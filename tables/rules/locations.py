@@ -17,8 +17,9 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from tables.storage import stores
-from tables.storage.kind import BadPlace, StoreKind
+from tables.storage.kind import StoreKind
 from tables.storage.local import directories as places
+from tables.storage.paths import BadPlace, is_at_or_below
 from tables.storage.place import Place, place_of
 from tables.storage.store import StorageError
 from tables.storage.stores import SCHEME
@@ -227,8 +228,3 @@ def refuse_home(uri: str, home: str, but: str) -> None:
         return
     if is_at_or_below(uri, real) or is_at_or_below(real, uri):
         raise InvalidRoot(f"Levee’s own files are in {real}; a root can’t be there or contain it.")
-
-
-def is_at_or_below(path: str, top: str) -> bool:
-    """Whether a path is another or lies below it, by their texts."""
-    return path == top or path.startswith(f"{top.rstrip('/')}/")

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from tables.storage.folders import Folders
+from tables.storage.probe import Probe
 from tables.storage.store import Storage
 from tables.storage.trees import Reach, Tree
-
-
-class BadPlace(ValueError):
-    """A text that is no place of its kind of storage; the message is for the reader."""
 
 
 def _any(_text: str) -> None:
@@ -24,6 +22,8 @@ class StoreKind:
 
     scheme: str  # of canonical paths; empty for the file systems of this machine
     what: str  # its places, as a list of all that Levee reads has them
+    one: str  # one of them, as a field that takes any has it
+    example: str
     where: str  # on or in which things lie there: "on HDFS"
     files: Callable[[str], Storage]  # a table's directory; raises StorageError
     folders: Callable[[str], Folders]  # the directories at and below a path, for walks
@@ -31,8 +31,16 @@ class StoreKind:
     reach: Callable[[str], Reach]  # how tasks reach it; raises Unreachable
     is_there: Callable[[str], bool]  # whether a directory is there; raises StorageError
     is_away: Callable[[str], bool]  # whether it refused everything a moment ago
+    probe: Callable[
+        [str, Callable[[], Any]], Probe
+    ]  # a place as a root; how it is reached is asked where that is described
     aliases: frozenset[str] = frozenset()  # schemes that others write for the same
+    is_described: bool = False  # its roots say how it is reached
+    user: Callable[[], str] | None = None  # whom Levee is there, where that isn't a key
     copies: bool = True  # Levee copies files there
+    remove_keys: Callable[[str, Callable[[str, str], bool]], None] | None = (
+        None  # those below a prefix, by folder and name
+    )
     takes_names_once: bool = False  # of two who make one name, it tells one that it lost
     guards_commits: bool = True  # Delta's usual log store overwrites no commit of another writer there
     has_directories: bool = True  # object stores know keys alone

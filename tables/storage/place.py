@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from tables.storage.kind import BadPlace, StoreKind
+from tables.storage.kind import StoreKind
 from tables.storage.local.kind import LOCAL
+from tables.storage.paths import BadPlace
 from tables.storage.stores import SCHEME, kind_with
 
 MAX_BYTES = 2_000  # of a path as UTF-8: an index of PostgreSQL holds no entry beyond 2,704

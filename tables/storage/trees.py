@@ -16,6 +16,7 @@ ASKED_AT_ONCE = 16
 # Hadoop's first client of S3 (s3n, EMR) put an empty object of this name beside the keys of each directory. s3a, by which Spark lists,
 # passes over such keys (`Listing.AcceptAllButSelfAndS3nDirs` of hadoop-aws 3.5.0); copied to a disk they are files like others.
 MARKER = "_$folder$"
+BLOCK = 8 << 20  # bytes of a copy that are held at once
 T = TypeVar("T")
 
 
@@ -49,11 +50,33 @@ class Tree(Protocol):
         """Which of these full paths are no longer files, in their order."""
 
 
+class Copies(Protocol):
+    """A directory that files are copied from, or to, by relative paths; opened once, so that swapping its name leads nowhere else.
+
+    Raises FileNotFoundError, other OSError, without the store's own words.
+    """
+
+    def size(self, relative: str) -> int:
+        """The bytes of a file."""
+
+    def blocks(self, relative: str) -> Iterator[bytes]:
+        """A file's content."""
+
+    def write(self, relative: str, blocks: Iterable[bytes]) -> None:
+        """Makes a file, or one anew."""
+
+    def take(self, source: Copies, name: str, relative: str) -> int | None:
+        """Copies a file of the source by the storage itself, and returns the bytes of the copy; None where it can't."""
+
+
 class Reach(Protocol):
     """How tasks reach a store: it travels to them, and is never shown."""
 
     def opened(self, path: str) -> Tree:
         """The tree whose root is `path`."""
+
+    def copies(self, path: str) -> Copies:
+        """The directory at `path`, for copies. Raises ValueError for a kind of storage on which Levee copies none."""
 
 
 def reached(ask: Callable[[str], T], path: str) -> T:

@@ -45,22 +45,8 @@ def names_a_kind(tree: ast.Module) -> bool:
     )
 
 
-# What a kind needs beside its row, not in its folder yet: the description of a bucket with its pages, what tests of a new root ask, and how
-# Spark's side and copies reach it. Nothing is added here.
-BESIDE = {
-    "console/management/commands/root.py",
-    "jobs/commands/clone/cleanup.py",
-    "jobs/engine/object_stores/settings.py",
-    "jobs/engine/table_files/copying.py",
-    "tables/apps.py",
-    "tables/catalog/roots/object_stores.py",
-    "tables/catalog/roots/places.py",
-    "tables/catalog/roots/store_places.py",
-    "tables/rules/hdfs_places.py",
-    "tables/web/api/root_serializers.py",
-    "tables/web/roots/forms.py",
-    "tables/web/roots/presenters.py",
-}
+# What a kind needs beside its folder: the description of a bucket, and what Spark's side is told. Nothing is added here.
+BESIDE = {"jobs/engine/object_stores/settings.py", "tables/apps.py", "tables/catalog/roots/object_stores.py"}
 
 
 def test_nothing_else_names_a_kind_of_storage():

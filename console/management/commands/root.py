@@ -16,6 +16,7 @@ from tables.catalog.roots.entries import add_root
 from tables.catalog.roots.object_stores import Description
 from tables.models import Root
 from tables.rules.locations import InvalidRoot, root_uri
+from tables.storage.stores import KINDS
 
 
 class Command(BaseCommand):
@@ -25,9 +26,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         add = parser.add_subparsers(dest="act", required=True).add_parser("add", help=self.help)
         add.add_argument("name", metavar="NAME")
-        add.add_argument(
-            "uri", metavar="URI", help="an absolute path, s3://BUCKET/PREFIX, or hdfs://NAMENODE:PORT/PATH"
-        )
+        add.add_argument("uri", metavar="URI", help=f"such as {', '.join(kind.example for kind in KINDS)}")
         pause = "shortest pause between syncs of a table, in seconds (300 unless told); never: by hand only"
         add.add_argument("--sync", metavar="SECONDS", help=pause)
         add.add_argument("--endpoint", metavar="URL", help="of the object store; AWS unless told")

@@ -10,20 +10,17 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tables.deltalog.read.filenames import LOG
 from tables.storage.local import directories as places
-from tables.storage.s3 import buckets as object_stores
-from tables.storage.s3.errors import turning_panics
-from tables.storage.store import StorageError
 from tables.storage.stores import kind_of
 
 if TYPE_CHECKING:
-    from obstore.store import S3Store
+    pass
 
 # A commit that Delta hasn't renamed into place yet on a local file system, and Hadoop's checksum of it.
 UNFINISHED = re.compile(r"\.{1,2}\d{20}\.(json|crc)\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.tmp(\.crc)?")
@@ -55,8 +52,8 @@ def remove(path: str, claim: CloneClaim, now: float | None = None) -> None:
     StorageError.
     """
     kind = kind_of(path)
-    if not kind.has_directories:
-        _remove_keys(path, _made_by(claim))
+    if kind.remove_keys is not None:
+        kind.remove_keys(path, _made_by(claim))
     elif not kind.is_remote:
         with suppress(FileNotFoundError, NotADirectoryError), places.opened(path) as top:
             _sweep(top, _made_by(claim), time.time() if now is None else now)
@@ -117,31 +114,3 @@ def _is_unfinished(folder: str, name: str) -> bool:
 def _entries(descriptor: int) -> list[os.DirEntry[str]]:
     with os.scandir(descriptor) as entries:
         return list(entries)
-
-
-def _remove_keys(uri: str, made: Callable[[str, str], bool]) -> None:
-    import obstore
-    from obstore.exceptions import BaseError
-
-    store, prefix = object_stores.opened(uri)
-    top = f"{prefix}/" if prefix else ""
-    try:
-        with turning_panics:
-            for keys in _pages(store, top):
-                own = [key for key in keys if made(*_split(key.removeprefix(top)))]
-                if own:
-                    obstore.delete(store, own)
-    except BaseError as error:
-        raise StorageError(str(object_stores.refused(store, error))) from None
-
-
-def _split(relative: str) -> tuple[str, str]:
-    folder, _, name = relative.rpartition("/")
-    return folder, name
-
-
-def _pages(store: S3Store, top: str) -> Iterator[list[str]]:
-    import obstore
-
-    for page in obstore.list(store, top or None):
-        yield [str(item["path"]) for item in page]

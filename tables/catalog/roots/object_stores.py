@@ -28,8 +28,10 @@ from tables.catalog.roots import sync_interval
 from tables.models import ObjectStore, Root
 from tables.models.object_store import ENDPOINT, REGION
 from tables.storage.s3 import buckets as object_stores
-from tables.storage.s3.buckets import ObjectStoreOptions
+from tables.storage.s3.buckets import ObjectStoreOptions, ending
+from tables.storage.s3.kind import S3
 from tables.storage.store import StorageError
+from tables.storage.stores import kind_of
 
 KEPT_SECONDS = 2.0  # that a process goes by a description it has read; a change counts everywhere after them
 REGION_OF_NONE = "us-east-1"  # what stores other than AWS go by unless told otherwise
@@ -109,12 +111,14 @@ def _is_host(name: str) -> bool:
 
 def bucket_of(uri: str) -> str | None:
     """The bucket that a canonical place lies in; None for a directory of this machine or on HDFS."""
-    return object_stores.split(uri)[0] if object_stores.is_object_store(uri) else None
+    return object_stores.split(uri)[0] if kind_of(uri).is_described else None
 
 
 def roots_in(bucket: str) -> list[Root]:
     """The registered roots in a bucket, by name."""
-    return [root for root in Root.objects.filter(uri__startswith=f"s3://{bucket}") if bucket_of(root.uri) == bucket]
+    return [
+        root for root in Root.objects.filter(uri__startswith=f"{S3.prefix}{bucket}") if bucket_of(root.uri) == bucket
+    ]
 
 
 def hold(bucket: str | None) -> None:
@@ -139,11 +143,6 @@ def shown(store: ObjectStore) -> dict[str, Any]:
         "key": ending(store.key_id),
         "session": store.session_token is not None,
     }
-
-
-def ending(key_id: str) -> str:
-    """The last four characters of a key's id that is long enough to keep the others; empty for no key."""
-    return f"…{key_id[-4:]}" if len(key_id) > 8 else "…" if key_id else ""
 
 
 def lookup(bucket: str) -> ObjectStoreOptions | None:
@@ -206,11 +205,12 @@ def _encrypted(text: str, bucket: str, name: str) -> bytes | None:
         ) from None
 
 
-def described(bucket: str, given: Description | None) -> ObjectStoreOptions:
+def described(uri: str, given: Description | None) -> ObjectStoreOptions:
     """How to reach the bucket of a place that is tested or added: as it is known, else as it is given.
 
     Raises Problem: 400 `invalid` where nothing is known and nothing given, 409 `storage_known` where other roots have one.
     """
+    bucket = bucket_of(uri) or ""
     store = ObjectStore.objects.filter(pk=bucket).first()
     others = roots_in(bucket) if store is not None else []
     if store is not None and others:

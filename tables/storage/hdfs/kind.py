@@ -8,8 +8,10 @@ from tables.storage.hdfs import name_nodes
 from tables.storage.hdfs.client import user_name
 from tables.storage.hdfs.files import HdfsStorage
 from tables.storage.hdfs.folders import HdfsFolders
+from tables.storage.hdfs.probe import probe
 from tables.storage.hdfs.tree import HdfsTree, HdfsUser
-from tables.storage.kind import BadPlace, StoreKind
+from tables.storage.kind import StoreKind
+from tables.storage.paths import BadPlace
 from tables.storage.trees import reached
 
 _NAME_NODE = re.compile(r"hdfs://[a-z0-9]([a-z0-9._-]{0,251}[a-z0-9])?(:[0-9]{1,5})?")
@@ -44,6 +46,8 @@ def _require_name_node(prefix: str) -> None:
 HDFS = StoreKind(
     scheme="hdfs",
     what="hdfs:// directories",
+    one="a directory on HDFS",
+    example="hdfs://namenode:8020/lake",
     where="on HDFS",
     files=HdfsStorage,
     folders=lambda _path: HdfsFolders(),
@@ -51,6 +55,8 @@ HDFS = StoreKind(
     reach=_reach,
     is_there=name_nodes.holds_directory,
     is_away=name_nodes.is_away,
+    probe=probe,
+    user=user_name,
     copies=False,
     takes_names_once=True,  # it renames in one step
     reserved=(".snapshot", ".reserved"),

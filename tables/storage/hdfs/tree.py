@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tables.storage.hdfs.client import HdfsRefused, NameNode
-from tables.storage.trees import DIRECTORY, FILE, Denied, Unreachable, lines_of, missing_of
+from tables.storage.trees import DIRECTORY, FILE, Copies, Denied, Unreachable, lines_of, missing_of
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,9 @@ class HdfsUser:
 
     def opened(self, path: str) -> HdfsTree:
         return HdfsTree(path, NameNode(self.authority, self.user), path.removeprefix(f"hdfs://{self.authority}"))
+
+    def copies(self, path: str) -> Copies:
+        raise ValueError(f"files on HDFS aren't copied: {path}")
 
 
 class HdfsTree:

@@ -7,6 +7,7 @@ import os
 from tables.storage.kind import StoreKind
 from tables.storage.local.files import LocalStorage
 from tables.storage.local.folders import LocalFolders
+from tables.storage.local.probe import probe
 from tables.storage.local.tree import LocalReach, LocalTree
 
 
@@ -17,6 +18,8 @@ def _is_away(_path: str) -> bool:
 LOCAL = StoreKind(
     scheme="",
     what="directories of this machine",
+    one="a directory of the machine that runs Levee",
+    example="/lake",
     where="on this machine",
     files=LocalStorage,
     folders=LocalFolders,
@@ -24,4 +27,5 @@ LOCAL = StoreKind(
     reach=lambda _path: LocalReach(),
     is_there=os.path.isdir,
     is_away=_is_away,
+    probe=probe,
 )

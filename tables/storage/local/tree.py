@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from tables.storage.local.copies import LocalCopies
 from tables.storage.local.directories import Held, mode
 from tables.storage.local.directories import file as opened_file
 from tables.storage.local.directories import opened as opened_directory
@@ -83,3 +84,6 @@ class LocalReach:
 
     def opened(self, path: str) -> LocalTree:
         return LocalTree(path)
+
+    def copies(self, path: str) -> LocalCopies:
+        return LocalCopies(path)

@@ -106,6 +106,11 @@ class ObjectStoreOptions:
 _NO_ADDRESS = "its endpoint, or the bucket's name in front of it, is no host. Change the endpoint, or set path style"
 
 
+def ending(key_id: str) -> str:
+    """The last four characters of a key's id that is long enough to keep the others; empty for no key."""
+    return f"…{key_id[-4:]}" if len(key_id) > 8 else "…" if key_id else ""
+
+
 def is_address(url: str) -> bool:
     """Whether obstore can read a URL. A request to one that it can't read doesn't fail but panics."""
     try:

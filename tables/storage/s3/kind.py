@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 
-from tables.storage.kind import BadPlace, StoreKind
+from tables.storage.kind import StoreKind
+from tables.storage.paths import BadPlace
 from tables.storage.s3 import buckets
 from tables.storage.s3.files import ObjectStorage
 from tables.storage.s3.folders import StoredFolders
+from tables.storage.s3.probe import probe
+from tables.storage.s3.removal import remove_keys
 from tables.storage.s3.tree import Bucket, ObjectTree
 from tables.storage.trees import reached
 
@@ -31,6 +34,8 @@ def _require_bucket(prefix: str) -> None:
 S3 = StoreKind(
     scheme="s3",
     what="s3:// prefixes",
+    one="a prefix of an object store",
+    example="s3://bucket/lake",
     where="in an object store",
     files=ObjectStorage,
     folders=lambda _path: StoredFolders(),
@@ -38,6 +43,9 @@ S3 = StoreKind(
     reach=_reach,
     is_there=buckets.holds_key,
     is_away=buckets.is_away,
+    probe=probe,
+    is_described=True,
+    remove_keys=remove_keys,
     aliases=frozenset({"s3a", "s3n"}),
     guards_commits=False,
     has_directories=False,

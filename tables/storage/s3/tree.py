@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
+from tables.storage.s3.copies import BucketCopies
 from tables.storage.trees import DIRECTORY, FILE, MARKER, Denied, Unreachable, lines_of, missing_of
 
 FORBIDDEN = re.compile(r"\b403\b")
@@ -25,6 +26,9 @@ class Bucket:
         from obstore.store import S3Store
 
         return ObjectTree(path, S3Store(self.name, **self.settings), self.key(path))
+
+    def copies(self, path: str) -> BucketCopies:
+        return BucketCopies(self, self.key(path))
 
     def key(self, path: str) -> str:
         """The key of a canonical path in the bucket."""

@@ -53,7 +53,7 @@ class StorageIn(Body):
 class NewRoot(Body):
     name = LiteralText(max_length=100)
     uri = LiteralText(max_length=4096)
-    storage = StorageIn(required=False, help_text="For an s3:// place in a bucket that no root lies in yet.")
+    storage = StorageIn(required=False, help_text="For a place in a bucket that no root lies in yet.")
     sync_seconds = _pause()
     scan_hours = _hours()
     adds_found = _adds()

@@ -11,7 +11,10 @@ from tables.catalog.roots import sync_interval
 from tables.catalog.roots.entries import checked_name
 from tables.catalog.roots.object_stores import REGION_OF_NONE, Description
 from tables.models import MOST_SCAN_HOURS, SYNC_SECONDS
+from tables.storage.stores import KINDS
 
+_SUCH = [f"{kind.one}, such as {kind.example}" for kind in KINDS]
+PLACES = f"{', '.join(_SUCH[:-1])}, or {_SUCH[-1]}."
 LITERAL = {"spellcheck": "false", "autocomplete": "off", "autocapitalize": "none"}
 
 
@@ -140,8 +143,7 @@ class NewRootForm(RootForm):
         max_length=4096,
         strip=False,
         label="Place",
-        help_text="A directory of the machine that runs Levee, such as /lake, a prefix of an object store, such as s3://bucket/lake, or "
-        "a directory on HDFS, such as hdfs://namenode:8020/lake.",
+        help_text=PLACES[:1].upper() + PLACES[1:],
         widget=forms.TextInput(attrs=LITERAL),
     )
     field_order = ["name", "uri", "sync_seconds", "scan_hours", "adds_found"]

@@ -16,8 +16,7 @@ from tables.catalog.roots import object_stores
 from tables.catalog.roots.figures import RootFigures
 from tables.models import Root, Table
 from tables.rules.sample_lake import is_sample
-from tables.storage.hdfs.client import user_name
-from tables.storage.hdfs.name_nodes import is_hdfs
+from tables.storage.stores import kind_of
 from tables.web.table_state import state_of
 
 MOST_TROUBLED = 20
@@ -71,12 +70,13 @@ def details(person: Person, root: Root) -> dict[str, Any]:
 
 
 def storage_of(root: Root) -> dict[str, Any]:
-    """How the root's bucket is reached, and the other roots in it, or whom Levee is on HDFS; None for a directory of this machine."""
+    """How the root's bucket is reached, and the other roots in it, or whom Levee is there; None for storage that no root describes."""
     store = object_stores.row_of(root)
     if store is None:
-        return {"store": None, "hdfs_user": user_name() if is_hdfs(root.uri) else None}
+        kind = kind_of(root.uri)
+        return {"store": None, "kind": kind, "user": kind.user() if kind.user else None}
     others = [other for other in object_stores.roots_in(store.pk) if other != root]
-    return {"store": store, "key": object_stores.ending(store.key_id), "sharing": others}
+    return {"store": store, "key": object_stores.shown(store)["key"], "sharing": others}
 
 
 def storage_initial(root: Root) -> dict[str, Any]:

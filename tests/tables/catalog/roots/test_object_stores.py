@@ -25,12 +25,13 @@ from console.base.errors import Problem
 from tables.catalog import listing
 from tables.catalog.adding import additions
 from tables.catalog.roots import entries as roots
-from tables.catalog.roots import object_stores, scans, store_places
+from tables.catalog.roots import object_stores, scans
 from tables.catalog.roots import places as root_places
 from tables.catalog.roots import removal as root_removal
 from tables.catalog.roots.object_stores import Description
 from tables.models import Finding, ObjectStore, Root, Table
 from tables.rules import discovery
+from tables.storage.s3 import probe as bucket_probe
 from tables.storage.s3.buckets import opened
 from tables.storage.store import StorageError
 from tables.sync import table as syncing
@@ -239,7 +240,7 @@ def test_clocks_that_differ_are_told_apart(
     admin: Actor, store: Store, monkeypatch: pytest.MonkeyPatch, ahead: int, way: str
 ) -> None:
     def set_clock(seconds: int) -> None:
-        monkeypatch.setattr(store_places, "time", SimpleNamespace(time=lambda: time.time() + seconds))
+        monkeypatch.setattr(bucket_probe, "time", SimpleNamespace(time=lambda: time.time() + seconds))
 
     store.put("sales/x")
     set_clock(ahead // 2)

@@ -21,7 +21,7 @@ from console.base.errors import Problem
 from tables.catalog.adding import additions
 from tables.catalog.adding import bulk as bulk_additions
 from tables.catalog.roots import entries as roots
-from tables.catalog.roots import object_stores, scans, store_places
+from tables.catalog.roots import object_stores, scans
 from tables.catalog.roots import places as root_places
 from tables.catalog.roots import removal as root_removal
 from tables.catalog.roots.object_stores import Description
@@ -30,6 +30,7 @@ from tables.rules import locations
 from tables.storage import patience
 from tables.storage.folders import StoreRefused
 from tables.storage.s3 import buckets as seam
+from tables.storage.s3 import probe as bucket_probe
 from tables.storage.s3.files import ObjectStorage
 from tables.storage.store import StorageError
 from tables.storage.stores import folders_at
@@ -137,10 +138,10 @@ def test_each_question_to_a_store_survives_a_panic(stored: Root, store: Store, m
     ObjectStore.objects.update(endpoint="http://host.7")
     object_stores.forget(store.bucket)
     path = f"{stored.uri}/orders"
-    prefix = store_places.Prefix.of(path, seam.options_of(path))
+    prefix = bucket_probe.Prefix.of(path, seam.options_of(path))
     places: list[Callable[[], Any]] = [
-        lambda: store_places.listable(prefix),
-        lambda: store_places.writable(prefix),
+        lambda: bucket_probe.listable(prefix),
+        lambda: bucket_probe.writable(prefix),
     ]
     for ask in (*questions(path), *places):
         seam.ask_again(store.bucket)

@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, cast
 
 import obstore
@@ -14,17 +15,16 @@ from obstore.exceptions import BaseError, InvalidPathError
 from obstore.store import S3Store
 
 from console.base.text.counted import counted
-from tables.catalog.roots.object_stores import ending
-from tables.rules.locations import InvalidRoot
 from tables.storage.folders import PAGE
+from tables.storage.paths import BadPlace
 from tables.storage.patience import BRIEF
+from tables.storage.probe import NAME, Probe
 from tables.storage.s3 import buckets as object_stores
-from tables.storage.s3.buckets import ObjectStoreOptions
+from tables.storage.s3.buckets import ObjectStoreOptions, ending
 from tables.storage.s3.errors import refusal, turning_panics
 from tables.storage.s3.redirects import sent_on_to
 from tables.storage.store import StorageError
 
-PROBE = "_levee_probe_"  # of the object that a test of writing makes and removes: no table is ever named so
 MOST_SKEW_S = 300  # stores refuse a request whose time differs by 15 minutes; shown well before
 
 
@@ -38,11 +38,11 @@ class Prefix:
 
     @classmethod
     def of(cls, uri: str, options: ObjectStoreOptions) -> Prefix:
-        """Opens it; nothing is asked yet. Raises InvalidRoot."""
+        """Opens it; nothing is asked yet. Raises BadPlace."""
         try:
             return cls(uri, options, options.store(BRIEF))
         except StorageError as error:
-            raise InvalidRoot(f"{error}.") from None
+            raise BadPlace(f"{error}.") from None
 
     @property
     def key(self) -> str:
@@ -61,21 +61,21 @@ def reach(prefix: Prefix) -> str:
 
 
 def listable(prefix: Prefix) -> str:
-    """Raises InvalidRoot where nothing lies below the prefix, for a store that sends it elsewhere, and for what the store says."""
+    """Raises BadPlace where nothing lies below the prefix, for a store that sends it elsewhere, and for what the store says."""
     if (other := sent_on_to(prefix.options)) is not None:
-        raise InvalidRoot(
+        raise BadPlace(
             f"{prefix.options.endpoint} sends requests on to {other}, and Levee follows a store nowhere else. Enter the endpoint that "
             "answers itself (endpoint)."
         )
     page = _first(prefix)
     if not page and prefix.key:
-        raise InvalidRoot(f"Nothing lies below {prefix.uri}.")
+        raise BadPlace(f"Nothing lies below {prefix.uri}.")
     more = "at least " if len(page) >= PAGE else ""
     return f"Levee can list it; it holds {more}{counted(len(page), 'key')}."
 
 
 def readable(prefix: Prefix) -> str:
-    """Reads a byte of one object. Raises InvalidRoot."""
+    """Reads a byte of one object. Raises BadPlace."""
     sized = [meta for meta in _first(prefix) if meta["size"]]
     if not sized:
         return "There is no object to read yet."
@@ -85,8 +85,8 @@ def readable(prefix: Prefix) -> str:
 
 
 def writable(prefix: Prefix) -> str:
-    """Writes one object of no bytes, compares the clocks by its time, and removes it. Raises InvalidRoot."""
-    name = f"{prefix.key}{PROBE}{uuid.uuid4().hex}"
+    """Writes one object of no bytes, compares the clocks by its time, and removes it. Raises BadPlace."""
+    name = f"{prefix.key}{NAME}{uuid.uuid4().hex}"
     with _refusing(prefix, f"Levee can’t write in {prefix.uri}"):
         before = time.time()
         obstore.put(prefix.store, name, b"")
@@ -96,11 +96,11 @@ def writable(prefix: Prefix) -> str:
     finally:
         left = _removed(prefix, name)
     if not left:
-        raise InvalidRoot(f"Levee can write in {prefix.uri} and not delete there: {name} was left behind.")
+        raise BadPlace(f"Levee can write in {prefix.uri} and not delete there: {name} was left behind.")
     skew = before - written
     if abs(skew) > MOST_SKEW_S:
         way = "ahead of" if skew > 0 else "behind"
-        raise InvalidRoot(
+        raise BadPlace(
             f"This machine’s clock is {abs(skew):,.0f} seconds {way} the store’s. Set it by the network’s time."
         )
     return "Levee can write and delete there; the clocks agree."
@@ -134,7 +134,7 @@ def _refusing(prefix: Prefix, what: str) -> Iterator[None]:
     except (BaseError, FileNotFoundError) as error:
         refused = refusal(error, path_style=prefix.options.path_style)
         about = f" ({_LABELS[refused.field]})" if refused.field in _LABELS else ""
-        raise InvalidRoot(f"{what}: {refused}{about}.") from None
+        raise BadPlace(f"{what}: {refused}{about}.") from None
 
 
 _LABELS = {
@@ -146,6 +146,17 @@ _LABELS = {
     "endpoint": "endpoint",
 }
 
-Question = tuple[str, Callable[[Prefix], str]]
-LOOKS: tuple[Question, ...] = (("Storage", reach), ("Listable", listable), ("Readable", readable))
-WRITES: tuple[Question, ...] = (("Writable", writable),)
+
+def probe(uri: str, options: Callable[[], ObjectStoreOptions]) -> Probe:
+    """The questions about a prefix, in its bucket as it is described; the first of them opens it."""
+    prefix = cache(lambda: Prefix.of(uri, options()))
+    return Probe(
+        looks=[
+            ("Storage", lambda: reach(prefix())),
+            ("Listable", lambda: listable(prefix())),
+            ("Readable", lambda: readable(prefix())),
+        ],
+        writes=[("Writable", lambda: writable(prefix()))],
+        required=[lambda: listable(prefix())],
+        beside=lambda _others: None,
+    )

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from tables.rules.locations import is_at_or_below
+from tables.storage.paths import is_at_or_below
 
 _ESCAPED = re.compile(r"\\([0-7]{3})")
 

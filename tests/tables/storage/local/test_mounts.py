@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tables.rules.mounts import Mount, listed, second_name
+from tables.storage.local.mounts import Mount, listed, second_name
 
 DISK, SHARE = "8:1", "0:45"
 TABLE = [

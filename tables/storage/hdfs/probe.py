@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any
 
 from console.base.text.counted import counted
-from tables.rules.locations import InvalidRoot
 from tables.storage.hdfs import name_nodes
 from tables.storage.hdfs.client import PAGE, HdfsRefused, NameNode, user_name
+from tables.storage.paths import BadPlace
 from tables.storage.patience import BRIEF
-
-PROBE = "_levee_probe_"  # of the file that a test of writing makes and removes: no table is ever named so
+from tables.storage.probe import NAME, Probe
 
 
 class HdfsDirectory:
@@ -26,26 +26,26 @@ class HdfsDirectory:
 
 
 def reach(directory: HdfsDirectory) -> str:
-    """Whether the name node answers. Raises InvalidRoot."""
+    """Whether the name node answers. Raises BadPlace."""
     with _refusing(f"Levee can’t ask {directory.node.authority}"):
         directory.node.status("/")
     return f"The name node {directory.node.authority} answers; Levee is the user {directory.node.user} there."
 
 
 def there(directory: HdfsDirectory) -> str:
-    """Raises InvalidRoot where no directory is."""
+    """Raises BadPlace where no directory is."""
     with _refusing(f"Levee can’t look at {directory.uri}"):
         try:
             is_directory = directory.node.status(directory.path).isdir
         except FileNotFoundError:
-            raise InvalidRoot(f"There is no directory {directory.uri}.") from None
+            raise BadPlace(f"There is no directory {directory.uri}.") from None
     if not is_directory:
-        raise InvalidRoot(f"{directory.uri} is a file, not a directory.")
+        raise BadPlace(f"{directory.uri} is a file, not a directory.")
     return "It is a directory."
 
 
 def listable(directory: HdfsDirectory) -> str:
-    """Raises InvalidRoot."""
+    """Raises BadPlace."""
     with _refusing(f"Levee can’t list {directory.uri}"):
         page = next(directory.node.pages(directory.path), [])
     more = "at least " if len(page) >= PAGE else ""
@@ -53,8 +53,8 @@ def listable(directory: HdfsDirectory) -> str:
 
 
 def writable(directory: HdfsDirectory) -> str:
-    """Writes one empty file, and deletes it. Raises InvalidRoot, which names a file that stays, or may."""
-    name = f"{PROBE}{uuid.uuid4().hex}"
+    """Writes one empty file, and deletes it. Raises BadPlace, which names a file that stays, or may."""
+    name = f"{NAME}{uuid.uuid4().hex}"
     path = f"{directory.path.rstrip('/')}/{name}"
     with _refusing(f"Levee can’t write in {directory.uri}", unsure=f"; {name} may be there"):
         file = directory.node.create(path)
@@ -70,7 +70,7 @@ def refuse_twins(directory: HdfsDirectory, authorities: Iterable[str]) -> None:
     """Refuses a directory that another name node, or the same one by another name, has as well, changed in the same millisecond.
 
     One name node by two names would be two places for rules, leases and grants. One that doesn't answer says nothing. Raises
-    InvalidRoot.
+    BadPlace.
     """
     with _refusing(f"Levee can’t look at {directory.uri}"):
         mine = _marks(directory.node.status(directory.path))
@@ -80,7 +80,7 @@ def refuse_twins(directory: HdfsDirectory, authorities: Iterable[str]) -> None:
         other = NameNode(authority, user_name(), BRIEF.answer_s)
         with suppress(HdfsRefused, FileNotFoundError):
             if _marks(other.status(directory.path)) == mine:
-                raise InvalidRoot(
+                raise BadPlace(
                     f"{directory.node.authority} and {authority}, where a root lies, are the same name node: name it {authority}."
                 )
 
@@ -95,11 +95,18 @@ def _refusing(what: str, then: str = "", *, unsure: str = "") -> Iterator[None]:
     try:
         yield
     except HdfsRefused as refused:
-        raise InvalidRoot(f"{what}: {refused}{unsure if refused.everywhere else then}.") from None
+        raise BadPlace(f"{what}: {refused}{unsure if refused.everywhere else then}.") from None
     except FileNotFoundError:
-        raise InvalidRoot(f"{what}: it is not there.") from None
+        raise BadPlace(f"{what}: it is not there.") from None
 
 
-Question = tuple[str, Callable[[HdfsDirectory], str]]
-LOOKS: tuple[Question, ...] = (("Name node", reach), ("Directory", there), ("Listable", listable))
-WRITES: tuple[Question, ...] = (("Writable", writable),)
+def probe(uri: str, _options: object) -> Probe:
+    """The questions about a directory on HDFS."""
+    directory = HdfsDirectory(uri)
+    look, list_, write = partial(there, directory), partial(listable, directory), partial(writable, directory)
+    return Probe(
+        looks=[("Name node", partial(reach, directory)), ("Directory", look), ("Listable", list_)],
+        writes=[("Writable", write)],
+        required=[look, list_],
+        beside=lambda others: refuse_twins(directory, sorted({name_nodes.split(uri)[0] for uri in others})),
+    )
