@@ -63,7 +63,7 @@ def test_a_directory_of_a_root_is_none_by_the_path_of_a_bind_mount(
     answer = Caller(admin.person).post("/roots", {"name": "other", "uri": str(other)})
     assert (answer.status_code, answer.json()["code"]) == (400, "invalid")
     assert f"{root.uri}, which is a root" in answer.json()["fields"]["uri"]
-    told = {check.name: check for check in root_places.examine(admin, str(other))}["Free for a root"]
+    told = {check.name: check for check in root_places.examine(admin, str(other))}["Other roots"]
     assert (told.passed, "mounts of the same directory" in told.answer) == (False, True)
     assert roots.add_root(admin, "inside", str(inside)).name == "inside"
 

@@ -29,6 +29,7 @@ from tables.models import Finding, ObjectStore, Root, SyncTimes
 from tables.rules import locations
 from tables.storage import patience
 from tables.storage.folders import StoreRefused
+from tables.storage.paths import BadPlace
 from tables.storage.s3 import buckets as seam
 from tables.storage.s3 import probe as bucket_probe
 from tables.storage.s3.files import ObjectStorage
@@ -145,7 +146,7 @@ def test_each_question_to_a_store_survives_a_panic(stored: Root, store: Store, m
     ]
     for ask in (*questions(path), *places):
         seam.ask_again(store.bucket)
-        with pytest.raises((StorageError, StoreRefused, locations.InvalidRoot), match="as it is described"):
+        with pytest.raises((StorageError, StoreRefused, BadPlace), match="as it is described"):
             ask()
 
 

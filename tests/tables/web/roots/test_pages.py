@@ -20,9 +20,9 @@ from tables.catalog import light_turns
 from tables.catalog.adding import additions
 from tables.catalog.roots import changes as root_changes
 from tables.catalog.roots import entries as roots
-from tables.catalog.roots import places as root_places
 from tables.catalog.roots import scans
 from tables.models import Finding, Root, SyncTimes, Table
+from tables.storage.local import probe as directory_probe
 from tests.clients import Caller, confirmed_browser
 
 People = Callable[..., Person]
@@ -100,7 +100,7 @@ def test_a_test_of_writing_leaves_nothing_in_a_directory(
     assert "Writable" in told(writes="on", uri=str(lake / "none")), "it is a question, though not asked there"
     told_by_api = Caller(rita_of(rita)).post("/roots/test", {"uri": str(lake), "writes": True}).json()["checks"]
     assert told_by_api[-1]["name"] == "Writable"
-    monkeypatch.setattr(root_places, "Path", Denied)
+    monkeypatch.setattr(directory_probe, "Path", Denied)
     monkeypatch.setattr(Denied, "act", "open")
     assert f"Levee’s user may not write in {lake}: Permission denied." in told(writes="on")
     monkeypatch.setattr(Denied, "act", "unlink")

@@ -114,7 +114,7 @@ def test_without_scripts_a_secret_that_a_test_had_is_asked_for_again(
 def test_a_directory_has_no_storage(rita: Client, root: Root, store: Store) -> None:
     assert rita.get(f"/roots/{root.pk}/storage/").status_code == 404
     assert "storage/" not in text(rita.get(f"/roots/{root.pk}/"))
-    assert "has no storage" in text(rita.post("/roots/add/", filled(store, do="add", uri=f"{root.uri}")))
+    assert "takes no key" in text(rita.post("/roots/add/", filled(store, do="add", uri=f"{root.uri}")))
 
 
 def put(caller: Caller, path: str, body: dict[str, Any]) -> Any:
