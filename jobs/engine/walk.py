@@ -36,7 +36,6 @@ from tables.rules.table_formats import (
     may_mark,
 )
 from tables.storage.local.directories import Irregular, Linked
-from tables.storage.local.tree import LocalReach
 from tables.storage.trees import DIRECTORY, FILE, LINK, MARKER, Reach, Tree
 
 DELTA_LOG = "_delta_log"
@@ -60,8 +59,8 @@ class WalkOrder(NamedTuple):
     root: str
     footers: bool
     fields: tuple[tuple[str, str], ...]
+    reach: Reach
     lines: int = LINES
-    reach: Reach = LocalReach()
 
 
 class WorkShare(NamedTuple):

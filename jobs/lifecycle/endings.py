@@ -231,7 +231,7 @@ def committed_after(job: Job, since: int, most: int) -> tuple[Result | None, int
 
 @contextmanager
 def _readable(job: Job) -> Iterator[None]:
-    if job.location.startswith("/") and not Path(job.location).is_dir():
+    if not stores.is_remote(job.location) and not Path(job.location).is_dir():
         raise LogUnreadable(f"{job.location} is not there now.")
     try:
         if stores.is_remote(job.location) and not _may_be_empty(job):

@@ -32,7 +32,9 @@ from tables.rules import discovery
 from tables.rules.discovery import DirectoryKind
 from tables.rules.locations import Location, innermost
 from tables.storage.folders import StoreRefused
-from tables.storage.stores import folders_at, kind_of
+from tables.storage.paths import BadPlace
+from tables.storage.place import place_of
+from tables.storage.stores import folders_at
 from tables.sync import log_access
 
 Asked = Mapping[str, Any]
@@ -194,9 +196,13 @@ def _refuse_stored_checkpoint(path: str) -> None:
 
     Raises Problem 400.
     """
-    kind = kind_of(path)
-    if kind.is_remote and kind.has_directories:
-        text = f"Levee reads checkpoints on a disk, not {kind.where}: leave it empty for Levee’s own place."
+    try:
+        kind = place_of(path).kind
+    except BadPlace as error:
+        raise invalid("checkpoint", str(error)) from None
+    if kind is None or (kind.is_remote and kind.has_directories):
+        where = "elsewhere" if kind is None else kind.where
+        text = f"Levee reads checkpoints on a disk, not {where}: leave it empty for Levee’s own place."
         raise invalid("checkpoint", text)
     if kind.is_remote:
         text = f"A checkpoint can’t lie {kind.where}, which can’t rename a file: leave it empty for Levee’s own place."

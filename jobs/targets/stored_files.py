@@ -13,7 +13,7 @@ from console.base.text.counted import counted
 from jobs.domain.errors import CommandRefused, Refusal
 from tables.deltalog.read.data_files import Unlike, unlike
 from tables.storage.store import StorageError
-from tables.storage.stores import files_at
+from tables.storage.stores import files_at, is_remote
 
 # A disk answers for a hundred thousand files in a second, an object store for a thousand.
 MOST = 200_000
@@ -58,7 +58,7 @@ def refuse_unlike(read: FilesRead, tell: Callable[[int, Sequence[Unlike]], None]
 
 def most_at(location: str) -> int:
     """How many files are looked at, at most."""
-    return MOST_REMOTE if "://" in location else MOST
+    return MOST_REMOTE if is_remote(location) else MOST
 
 
 def spread(count: int, most: int) -> range:

@@ -63,17 +63,17 @@ def files_at(location: str) -> Storage:
 
 
 def folders_at(path: str) -> Folders:
-    """The directories at and below a canonical path, for walks."""
+    """The directories at and below a canonical path, for walks. Raises ValueError for a path of no kind."""
     return kind_of(path).folders(path)
 
 
 def tree_at(path: str) -> Tree:
-    """The directory at a canonical path as inspections read it, in the driver. Raises Unreachable."""
+    """The directory at a canonical path as inspections read it, in the driver. Raises Unreachable, ValueError as `kind_of`."""
     return kind_of(path).tree(path)
 
 
 def reach_of(path: str) -> Reach:
-    """How Spark's tasks reach the storage of a canonical path. Raises Unreachable."""
+    """How Spark's tasks reach the storage of a canonical path. Raises Unreachable, ValueError as `kind_of`."""
     return kind_of(path).reach(path)
 
 
@@ -83,10 +83,10 @@ def is_remote(path: str) -> bool:
 
 
 def is_there(path: str) -> bool:
-    """Whether a directory, or a key below a prefix, is at a canonical path. Raises StorageError."""
+    """Whether a directory, or a key below a prefix, is at a canonical path. Raises StorageError, ValueError as `kind_of`."""
     return kind_of(path).is_there(path)
 
 
 def is_away(path: str) -> bool:
-    """Whether the storage at a canonical path refused everything a moment ago."""
+    """Whether the storage at a canonical path refused everything a moment ago. Raises ValueError as `kind_of`."""
     return kind_of(path).is_away(path)

@@ -1,7 +1,7 @@
 """Directory trees as inspections read them, in the driver and in Spark's Python workers, which have no copy of Levee.
 
-So this module, and the adapters' trees, travel to those by value: they stand on the standard library alone, and import what a store
-takes (obstore, hdfs-native) where it is used.
+So this module, and the adapters' trees and copies, travel to those by value (`stores.TRAVELLING`): they stand on the standard library and
+on what their own store takes (obstore, hdfs-native).
 """
 
 from __future__ import annotations

@@ -24,6 +24,7 @@ from tables.deltalog.replay.log import DeltaLog, open_log
 from tables.record import table_fields
 from tables.record.live_files import files_path
 from tables.storage.store import StorageError
+from tables.storage.stores import is_remote
 from tables.sync import claims
 from tables.sync import table as syncing
 from tables.sync.claims import Claimed
@@ -62,7 +63,7 @@ def sync_claimed(seconds: float = 0) -> bool:
 
 def _read(table_id: uuid.UUID, path: str) -> None:
     """A full sync. Those of a disk's tables leave a processor to people's pages: a lake that comes in keeps them busy for long."""
-    with _readers.turn() if path.startswith("/") else nullcontext():
+    with nullcontext() if is_remote(path) else _readers.turn():
         syncing.sync(table_id)
 
 
@@ -100,7 +101,7 @@ def _stamp_unchanged(claimed: Sequence[Claimed]) -> list[Claimed]:
 
 def _look(claimed: Sequence[Claimed]) -> list[bool]:
     """Whether each log is as it was. Object stores are asked about several at once, a disk answers as fast one by one."""
-    remote = [each for each in claimed if not each.path.startswith("/")]
+    remote = [each for each in claimed if is_remote(each.path)]
     logs = [
         _log_of(each) for each in remote
     ]  # here: a thread that asks for a bucket's credential would open the database

@@ -1,7 +1,9 @@
 """What kind of storage a path lies in is asked of one table: no other file names a scheme, or an adapter."""
 
 import ast
+import inspect
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -68,6 +70,19 @@ def test_the_guard_sees_it(source):
 
 def test_a_docstring_may():
     assert not names_a_kind(ast.parse('"""Such as s3://lake."""\nfrom tables.storage.stores import kind_of'))
+
+
+def test_what_travels_to_tasks_imports_nothing_of_levee_that_doesnt():
+    """A module that is missing there fails on an executor alone, which has no copy of Levee."""
+    names = {module.__name__ for module in stores.TRAVELLING}
+    contracts = tomllib.loads((PROJECT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    (contract,) = (each for each in contracts if each["name"].startswith("What storage has for Spark's tasks"))
+    assert set(contract["source_modules"]) == names
+    for module in stores.TRAVELLING:
+        top = [node for node in ast.parse(inspect.getsource(module)).body if isinstance(node, ast.ImportFrom)]
+        imports = [(node.module or "", each.name) for node in top for each in node.names]
+        levees = [each for each in imports if each[0].startswith(("tables", "jobs", "console"))]
+        assert [each for each in levees if not {each[0], ".".join(each)} & names] == [], module.__name__
 
 
 @pytest.mark.parametrize("kind", stores.KINDS, ids=lambda kind: kind.scheme or "local")

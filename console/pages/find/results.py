@@ -219,7 +219,7 @@ def _job(job: Job) -> Option:
 
 
 def _jobs_by_reason(person: Person, q: str) -> list[Option]:
-    """Of the newest jobs, those whose reason holds every word.
+    """Of the newest jobs of all, those that the person sees whose reason holds every word.
 
     When the oldest of them was requested is asked first: PostgreSQL would otherwise read the reasons of all jobs there are.
     """

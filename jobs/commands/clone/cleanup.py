@@ -13,14 +13,10 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tables.deltalog.read.filenames import LOG
 from tables.storage.local import directories as places
 from tables.storage.stores import kind_of
-
-if TYPE_CHECKING:
-    pass
 
 # A commit that Delta hasn't renamed into place yet on a local file system, and Hadoop's checksum of it.
 UNFINISHED = re.compile(r"\.{1,2}\d{20}\.(json|crc)\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.tmp(\.crc)?")

@@ -192,7 +192,7 @@ def _reopen(session: SparkSession, options: ObjectStoreOptions) -> None:
     """Closes Hadoop's open connections to a bucket, which takes them out of its cache, and opens others. Raises Unreachable."""
     jvm: Any = session._jvm
     files = jvm.org.apache.hadoop.fs.FileSystem
-    for scheme in object_stores.SCHEMES:
+    for scheme in ("s3", "s3a"):
         uri = jvm.java.net.URI.create(f"{scheme}://{options.bucket}/")
         for _ in range(TRIES):
             files.get(uri, _configuration(session)).close()

@@ -1,7 +1,7 @@
 """Copies files byte for byte from one directory to another, in Spark's tasks: on disks, in object stores, and between the two.
 
-A task's code runs in Python workers that are only certain to have the standard library and obstore: this module, storage, the reader
-of directories and what turns obstore's panics travel to them by value. On a disk no link is followed or made; within one bucket the
+A task's code runs in Python workers that are only certain to have the standard library and obstore: this module and what storage has
+for tasks travel to them by value. On a disk no link is followed or made; within one bucket the
 store copies by itself.
 """
 
@@ -116,7 +116,7 @@ class CopyRoom:
 
 def room_for(target: str, size: int) -> CopyRoom | None:
     """What the disk of a local directory has left; None for an object store, which doesn't tell. Raises OSError."""
-    if "://" in target:
+    if stores.is_remote(target):
         return None
     stat = os.statvfs(target)
     return CopyRoom(stat.f_bavail * stat.f_frsize, size)

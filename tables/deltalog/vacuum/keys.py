@@ -44,7 +44,7 @@ def below(path: str, root: str) -> str | None:
 
 
 def spelled(text: str) -> str:
-    """A location in one spelling: `file:///a`, `file:/a` and `/a` are one, and so are `s3://b` and `s3a://b`."""
+    """A location in one spelling: `file:///a`, `file:/a` and `/a` are one, and so are the schemes of one store, as `s3://b` and `s3a://b`."""
     match = _SCHEME.fullmatch(text)
     scheme, rest = (match[1].lower(), match[2]) if match else ("file", text)
     host, path = "", rest

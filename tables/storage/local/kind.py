@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-import os
-
 from tables.storage.kind import StoreKind
+from tables.storage.local import directories
 from tables.storage.local.files import LocalStorage
 from tables.storage.local.folders import LocalFolders
 from tables.storage.local.probe import probe
 from tables.storage.local.tree import LocalReach, LocalTree
+from tables.storage.store import StorageError
+
+
+def _is_there(path: str) -> bool:
+    try:
+        directories.walk(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        raise StorageError(f"{path} can't be looked at: {error.strerror}") from error
+    return True
 
 
 def _is_away(_path: str) -> bool:
@@ -25,7 +35,7 @@ LOCAL = StoreKind(
     folders=LocalFolders,
     tree=LocalTree,
     reach=lambda _path: LocalReach(),
-    is_there=os.path.isdir,
+    is_there=_is_there,
     is_away=_is_away,
     probe=probe,
 )

@@ -31,10 +31,6 @@ class LocalTree:
         self._held = self._held or Held(self.root, listed=False)
         return self._held.descriptor
 
-    def place(self, relative: str) -> str:
-        """The full path of `relative` below the root."""
-        return f"{self.root}/{relative}" if relative else self.root
-
     def entries(self, relative: str) -> Iterator[tuple[str, str, Any]]:
         """(name, kind, handle) of a directory. Raises FileNotFoundError, NotADirectoryError, PermissionError, Linked."""
         with opened_directory(self._top(), relative) as descriptor, os.scandir(descriptor) as entries:

@@ -26,8 +26,7 @@ from tables.storage.patience import PATIENT, Patience
 from tables.storage.s3.errors import StoreRefusal, refusal, turning_panics
 from tables.storage.store import StorageError
 
-SCHEMES = ("s3", "s3a")
-_URI = re.compile(r"(s3a?)://([^/]+)/?(.*)", re.DOTALL)
+_URI = re.compile(r"s3://([^/]+)/?(.*)", re.DOTALL)
 
 
 NO_PROXY_THERE = "http://127.0.0.1:1"
@@ -213,7 +212,7 @@ def split(uri: str) -> tuple[str, str]:
     match = _URI.fullmatch(uri)
     if match is None:
         raise ValueError(f"{uri!r} is no URI of an object store")
-    return match[2], match[3].strip("/")
+    return match[1], match[2].strip("/")
 
 
 def is_object_store(path: str) -> bool:

@@ -47,11 +47,17 @@ class BucketCopies:
     def take(self, source: Copies, name: str, relative: str) -> int | None:
         import obstore
 
-        if not isinstance(source, BucketCopies) or source.bucket != self.bucket or source.size(name) > MOST_COPIED:
+        if not isinstance(source, BucketCopies) or source.bucket != self.bucket:
+            return None
+        known = source.size(name)
+        if known > MOST_COPIED:
             return None
         with _answering():
             obstore.copy(self._store, source.key(name), self.key(relative))
-        return self.size(relative)
+        copied = self.size(relative)
+        if copied != known:
+            raise OSError(errno.EIO, f"{copied:,} bytes were copied of {known:,}")
+        return copied
 
 
 @contextmanager

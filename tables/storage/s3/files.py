@@ -8,7 +8,7 @@ from typing import Any, BinaryIO, Self, cast
 
 import obstore
 from obstore.exceptions import BaseError, InvalidPathError
-from obstore.store import ObjectStore, from_url
+from obstore.store import ObjectStore
 
 from tables.storage.s3 import buckets as object_stores
 from tables.storage.s3.errors import turning_panics
@@ -16,17 +16,14 @@ from tables.storage.store import CHUNK, Entry, StorageError, asked_at_once
 
 
 class ObjectStorage:
-    """Keys below one prefix: an `s3://` URI as its bucket is described, any other URL as obstore reads it. Raises StorageError."""
+    """Keys below one prefix, in its bucket as it is described. Raises StorageError."""
 
     ahead = 32  # over 30 ms each that reads a long log three times as fast as 8 do; at most 1 MiB of each is held
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, uri: str) -> None:
         self._store: ObjectStore
-        if object_stores.is_object_store(url):
-            self._store, key = object_stores.opened(url)
-            self._prefix = f"{key}/" if key else ""
-        else:
-            self._store, self._prefix = from_url(url.rstrip("/")), ""
+        self._store, key = object_stores.opened(uri)
+        self._prefix = f"{key}/" if key else ""
 
     @classmethod
     def of(cls, store: ObjectStore, prefix: str = "") -> Self:

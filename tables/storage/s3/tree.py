@@ -5,11 +5,12 @@ from __future__ import annotations
 import errno
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from tables.storage.s3.copies import BucketCopies
+from tables.storage.s3.errors import refusal, turning_panics
 from tables.storage.trees import DIRECTORY, FILE, MARKER, Denied, Unreachable, lines_of, missing_of
 
 FORBIDDEN = re.compile(r"\b403\b")
@@ -113,27 +114,11 @@ def _answering(place: str) -> Iterator[None]:
     from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
 
     try:
-        with _turning_panics():
+        with turning_panics:
             yield
     except BaseError as error:
         # Of a listing, obstore keeps the refusal as text alone.
         denied = isinstance(error, PermissionDeniedError | UnauthenticatedError) or FORBIDDEN.search(str(error))
         raise (Denied if denied else Unreachable)(
-            _unreadable(place, error)
+            f"{place} can't be read: {refusal(error)}"
         ) from None  # its text holds the store's answer
-
-
-def _turning_panics() -> AbstractContextManager[None]:
-    try:
-        from tables.storage.s3.errors import turning_panics
-    except ImportError:  # in a task, which has no copy of Levee
-        return nullcontext()
-    return turning_panics
-
-
-def _unreadable(place: str, error: Exception) -> str:
-    try:
-        from tables.storage.s3.errors import refusal
-    except ImportError:  # in a task, which has no copy of Levee
-        return f"{place} can't be read: {type(error).__name__}"
-    return f"{place} can't be read: {refusal(error)}"

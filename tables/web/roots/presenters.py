@@ -74,7 +74,7 @@ def storage_of(root: Root) -> dict[str, Any]:
     store = object_stores.row_of(root)
     if store is None:
         kind = kind_of(root.uri)
-        return {"store": None, "kind": kind, "user": kind.user() if kind.user else None}
+        return {"store": None, "kind": kind, "storage_user": kind.user() if kind.user else None}
     others = [other for other in object_stores.roots_in(store.pk) if other != root]
     return {"store": store, "key": object_stores.shown(store)["key"], "sharing": others}
 

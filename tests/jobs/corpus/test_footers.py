@@ -11,14 +11,14 @@ from jobs.commands.convert.spark.file_faults import CODES
 from jobs.domain.footers.chunks import LONG, FooterFault
 from jobs.engine.footers.reading import LARGEST, TAIL
 from jobs.engine.walk import WalkFindings, WalkOrder, WorkShare, scan
-from tables.storage.local.tree import LocalTree
+from tables.storage.local.tree import LocalReach, LocalTree
 from tests.jobs.corpus.collection import FILES
 from tests.jobs.corpus.verdicts import BY_FOOTERS, STRAY
 
 
 def found(top: Path, data: bytes) -> WalkFindings:
     (top / "a.parquet").write_bytes(data)
-    return scan([WorkShare(tree="")], WalkOrder(str(top), True, ()))
+    return scan([WorkShare(tree="")], WalkOrder(str(top), True, (), LocalReach()))
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -80,7 +80,7 @@ def test_a_footer_that_would_fill_the_memory_is_not_read_either(
         file.truncate(LARGEST + (1 << 20))  # sparse: it takes no room
         file.seek(0, 2)
         file.write((LARGEST + 1).to_bytes(4, "little") + b"PAR1")
-    seen = scan([WorkShare(tree="")], WalkOrder(str(tmp_path), True, ()))
+    seen = scan([WorkShare(tree="")], WalkOrder(str(tmp_path), True, (), LocalReach()))
     assert set(seen.faults) == {FooterFault(LONG, "128 MiB")}  # it may be sound
     assert lengths == [TAIL]
 

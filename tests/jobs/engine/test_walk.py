@@ -7,6 +7,7 @@ from jobs.engine import walk
 from jobs.engine.commits.metadata_log import metadata_log_files
 from jobs.engine.footers import reading
 from jobs.engine.walk import WalkFindings, WalkOrder, WorkShare, scan
+from tables.storage.local.tree import LocalReach
 from tables.storage.stores import tree_at
 from tests.factories.lakes import Lake
 
@@ -17,7 +18,7 @@ def lake(tmp_path):
 
 
 def scanned(path, *shares, fields=(), lines=walk.LINES):
-    return scan(list(shares) or [WorkShare(tree="")], WalkOrder(str(path), True, tuple(fields), lines))
+    return scan(list(shares) or [WorkShare(tree="")], WalkOrder(str(path), True, tuple(fields), LocalReach(), lines))
 
 
 @pytest.mark.parametrize(

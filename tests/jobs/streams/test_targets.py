@@ -91,3 +91,19 @@ def test_none_is_defined_into_what_a_rule_protects_and_no_directory_is_left(
     assert not Path(root.uri, "clicks").exists()
     event = Event.objects.get(action="stream.create", outcome="refused")
     assert (event.object_kind, event.object_id) == ("path", f"{root.uri}/clicks")
+
+
+@pytest.mark.parametrize(
+    "text", ["lake/checkpoint", "/lake/../checkpoint", "s3a://lake/checkpoint", "HDFS://nn:8020/checkpoint", "gs://a/b"]
+)
+def test_a_checkpoint_that_lies_nowhere_or_elsewhere_is_refused_at_its_field(actor, root, asked, text):
+    with pytest.raises(Problem) as refused:
+        acts.create(actor, "clicks", "x", {**asked, "checkpoint": text})
+    assert (refused.value.status, set(refused.value.fields)) == (400, {"checkpoint"})
+    assert not Path(root.uri, "clicks").exists()
+
+
+def test_a_checkpoint_may_be_named_by_a_file_uri(actor, root, asked):
+    Path(root.uri, "other").mkdir()
+    acts.create(actor, "clicks", "x", {**asked, "checkpoint": f"file:{root.uri}/other/checkpoint"})
+    assert Stream.objects.get().checkpoint == f"{root.uri}/other/checkpoint"

@@ -8,7 +8,7 @@ from typing import Any
 import obstore
 import pytest
 from obstore.exceptions import GenericError
-from obstore.store import MemoryStore
+from obstore.store import MemoryStore, from_url
 
 from tables.deltalog.read.problems import ProblemCode
 from tables.deltalog.read.readahead import LARGEST, reading_ahead
@@ -23,7 +23,7 @@ from tests.tables.deltalog.writing import PROTOCOL, LogWriter, add, info, metada
 
 @pytest.fixture
 def remote(writer) -> DeltaLog:
-    return DeltaLog(ObjectStorage(writer.table.as_uri()))
+    return DeltaLog(ObjectStorage.of(from_url(writer.table.as_uri())))
 
 
 def test_both_storages_give_the_same_table(writer, log, remote, tmp_path):
@@ -55,14 +55,14 @@ def test_only_names_from_a_version_on_are_asked_for(writer, remote):
 
 def test_a_table_that_is_not_there_is_no_table(tmp_path, target):
     (tmp_path / "empty").mkdir()
-    log = DeltaLog(ObjectStorage((tmp_path / "empty").as_uri()))
+    log = DeltaLog(ObjectStorage.of(from_url((tmp_path / "empty").as_uri())))
     assert not log.exists()
     with pytest.raises(NoTable):
         log.sync(target)
 
 
 def test_a_missing_object_is_told_from_an_unreadable_one(writer):
-    for storage in (ObjectStorage(writer.table.as_uri()), LocalStorage(str(writer.table))):
+    for storage in (ObjectStorage.of(from_url(writer.table.as_uri())), LocalStorage(str(writer.table))):
         with pytest.raises(StorageError) as raised:
             list(storage.chunks("_delta_log/nothing.json", 1))
         assert raised.value.missing
@@ -74,7 +74,7 @@ def test_a_missing_object_is_told_from_an_unreadable_one(writer):
 def test_long_files_come_in_pieces(writer):
     content = bytes(range(256)) * 10_000
     writer.raw(0, content)
-    for storage in (ObjectStorage(writer.table.as_uri()), LocalStorage(str(writer.table))):
+    for storage in (ObjectStorage.of(from_url(writer.table.as_uri())), LocalStorage(str(writer.table))):
         pieces = list(storage.chunks(f"_delta_log/{writer.file(0).name}", 10))
         assert b"".join(pieces) == content
         assert max(map(len, pieces)) <= 1 << 20

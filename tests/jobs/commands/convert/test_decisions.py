@@ -19,6 +19,7 @@ from jobs.domain.partition_values import meant
 from jobs.domain.results import Inspection
 from jobs.engine.walk import MISREAD, WalkFindings, WalkOrder, WorkShare, scan
 from jobs.models import Job
+from tables.storage.local.tree import LocalReach
 from tests import factories
 from tests.clients import Caller, browser
 from tests.factories.lakes import Lake
@@ -48,7 +49,7 @@ def test_a_name_has_a_second_reading_only_as_escaped_utf_8_beyond_ascii(name: st
 def walked(top: Path, *names: str) -> WalkFindings:
     for name in names:
         Lake(top).write(name)
-    return scan([WorkShare(tree="")], WalkOrder(str(top), True, ()))
+    return scan([WorkShare(tree="")], WalkOrder(str(top), True, (), LocalReach()))
 
 
 def test_both_readings_are_shown_with_the_directory_and_refused(tmp_path: Path) -> None:

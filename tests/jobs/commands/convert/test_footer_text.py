@@ -14,6 +14,7 @@ from jobs.commands.convert.spark.footer_text import NAMED_KINDS, difference, foo
 from jobs.commands.convert.spark.schemas import parquet_type
 from jobs.domain.results import FooterDifference, Inspection
 from jobs.engine.walk import WalkOrder, WorkShare, scan
+from tables.storage.local.tree import LocalReach
 from tests import factories
 from tests.jobs.commands.convert.test_rules import struct
 
@@ -148,7 +149,7 @@ def test_files_of_one_text_and_other_columns_are_two_kinds(tmp_path: Path) -> No
     written(tmp_path / "b.parquet", {"id": [2]}, b"{}")
     written(tmp_path / "c.parquet", {"id": [1], "more": ["x"]}, b"{}")
     written(tmp_path / "d.parquet", {"id": [1]}, b"{ }")
-    found = scan([WorkShare(tree="")], WalkOrder(str(tmp_path), True, ()))
+    found = scan([WorkShare(tree="")], WalkOrder(str(tmp_path), True, (), LocalReach()))
     assert sorted(files for files, _ in found.schemas.values()) == [1, 1, 2]
 
 

@@ -27,6 +27,7 @@ from jobs.domain.footers.times import (
     value_text,
 )
 from jobs.engine.walk import WalkFindings, WalkOrder, WorkShare, scan
+from tables.storage.local.tree import LocalReach
 from tests.jobs.corpus.footers import CREATED_BY, changed
 from tests.jobs.corpus.thrift import BINARY
 
@@ -37,7 +38,7 @@ def found(
     top: Path, columns: dict[str, Any], metadata: dict[bytes, bytes] | None = None, **options: Any
 ) -> WalkFindings:
     pq.write_table(pa.table(columns).replace_schema_metadata(metadata), top / "a.parquet", **options)
-    return scan([WorkShare(tree="")], WalkOrder(str(top), True, ()))
+    return scan([WorkShare(tree="")], WalkOrder(str(top), True, (), LocalReach()))
 
 
 def calendars(findings: WalkFindings) -> list[tuple[str, str, str]]:
@@ -124,7 +125,7 @@ def test_what_no_footer_tells_is_unknown_and_only_said_of_writers_of_the_old_kin
     file = tmp_path / "a.parquet"
     writer = (BINARY, b"parquet-mr version 1.10.1")
     file.write_bytes(changed(file.read_bytes(), lambda footer: footer.update({CREATED_BY: writer})))
-    seen = scan([WorkShare(tree="")], WalkOrder(str(tmp_path), True, ()))
+    seen = scan([WorkShare(tree="")], WalkOrder(str(tmp_path), True, (), LocalReach()))
     ((calendar, times),) = seen.times.items()
     assert (calendar.column, times.files, times.least) == ("day", 1, None)
 

@@ -8,6 +8,7 @@ import pytest
 
 from jobs.commands.convert.spark.inspect import directory_refusals, table_refusals
 from jobs.engine.walk import WalkOrder, WorkShare, scan
+from tables.storage.local.tree import LocalReach
 from tests.tables.rules.test_discovery import lay
 from tests.tables.rules.test_other_formats import ACID, DUCKLAKE, HUDI, ICEBERG, PAIMON, PARTITIONED_ACID
 
@@ -17,7 +18,7 @@ def codes(path: Path) -> list[str]:
 
 
 def nested(path: Path) -> list[tuple[str, str | None]]:
-    findings = scan([WorkShare(tree="")], WalkOrder(str(path), False, ()))
+    findings = scan([WorkShare(tree="")], WalkOrder(str(path), False, (), LocalReach()))
     return [(refusal.code, refusal.place) for refusal in directory_refusals(str(path), findings)]
 
 

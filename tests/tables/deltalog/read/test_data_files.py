@@ -5,6 +5,7 @@ import socket
 from pathlib import Path
 
 import pytest
+from obstore.store import from_url
 
 from tables.deltalog.read.data_files import Unlike, below, unlike
 from tables.storage.local.files import LocalStorage
@@ -23,7 +24,7 @@ def table(tmp_path: Path) -> Path:
 
 @pytest.fixture(params=["local", "object store"])
 def storage(request: pytest.FixtureRequest, table: Path) -> Storage:
-    return LocalStorage(str(table)) if request.param == "local" else ObjectStorage(table.as_uri())
+    return LocalStorage(str(table)) if request.param == "local" else ObjectStorage.of(from_url(table.as_uri()))
 
 
 def found(storage: Storage, table: Path, *files: tuple[str, int | None]) -> list[Unlike]:

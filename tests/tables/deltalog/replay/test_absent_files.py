@@ -13,6 +13,7 @@ from typing import Any, cast
 import obstore
 import pytest
 from obstore.exceptions import GenericError, PermissionDeniedError, UnauthenticatedError
+from obstore.store import from_url
 
 from tables.deltalog.replay import absent_files
 from tables.deltalog.replay.absent_files import LookTooLong, digest_of, lacking, look
@@ -45,7 +46,7 @@ def lacks(storage: Storage, *paths: str) -> list[bool]:
 
 @pytest.mark.parametrize("kind", ["local", "object store"])
 def test_nothing_at_a_path_is_told_for_files_and_for_whole_folders(table: Path, kind: str) -> None:
-    storage: Storage = LocalStorage(str(table)) if kind == "local" else ObjectStorage(table.as_uri())
+    storage: Storage = LocalStorage(str(table)) if kind == "local" else ObjectStorage.of(from_url(table.as_uri()))
     (table / "p=1" / "b.parquet").unlink()
     asked = ("a.parquet", "p=1/b.parquet", "p=1/c d.parquet", "p=9/gone/x.parquet", "p=2/e.parquet")
     assert lacks(storage, *asked) == [False, True, False, True, False]
@@ -130,7 +131,7 @@ def test_a_store_that_refuses_proves_nothing(table: Path, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(obstore, "head", failing)
     with pytest.raises(StorageError, match="can't be asked for"):
-        lacks(ObjectStorage(table.as_uri()), "a.parquet")
+        lacks(ObjectStorage.of(from_url(table.as_uri())), "a.parquet")
 
 
 # The look at a table

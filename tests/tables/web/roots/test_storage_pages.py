@@ -58,6 +58,7 @@ def test_a_prefix_is_tested_and_added_in_the_browser(rita: Client, store: Store)
     assert not ObjectStore.objects.exists()
     assert rita.post("/roots/add/", filled(store, do="add")).status_code == 302
     shown = text(rita.get(f"/roots/{Root.objects.get().pk}/"))
+    assert "as the user" not in shown, "a key reaches it, and nobody’s name"
     assert f"{store.endpoint}" in shown
     assert "…Y123" in shown
     assert KEY_ID not in shown
