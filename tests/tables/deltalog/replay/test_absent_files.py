@@ -17,9 +17,9 @@ from obstore.store import from_url
 
 from tables.deltalog.replay import absent_files
 from tables.deltalog.replay.absent_files import LookTooLong, digest_of, lacking, look
-from tables.storage import store as storages
 from tables.storage.hdfs.client import HdfsRefused
 from tables.storage.hdfs.files import HdfsStorage
+from tables.storage.local import files as storages
 from tables.storage.local.files import LocalStorage
 from tables.storage.s3.files import ObjectStorage
 from tables.storage.store import Storage, StorageError
