@@ -31,16 +31,14 @@ class StoreKind:
     reach: Callable[[str], Reach]  # how tasks reach it; raises Unreachable
     is_there: Callable[[str], bool]  # whether a directory is there; raises StorageError
     is_away: Callable[[str], bool]  # whether it refused everything a moment ago
-    probe: Callable[
-        [str, Callable[[], Any]], Probe
-    ]  # a place as a root; how it is reached is asked where that is described
+    # A place as a root. How it is reached is asked for where that is described.
+    probe: Callable[[str, Callable[[], Any]], Probe]
     aliases: frozenset[str] = frozenset()  # schemes that others write for the same
     is_described: bool = False  # its roots say how it is reached
     user: Callable[[], str] | None = None  # whom Levee is there, where that isn't a key
     copies: bool = True  # Levee copies files there
-    remove_keys: Callable[[str, Callable[[str, str], bool]], None] | None = (
-        None  # those below a prefix, by folder and name
-    )
+    # Removes those below a prefix of which the function says so, by folder and name; where there are keys alone.
+    remove_keys: Callable[[str, Callable[[str, str], bool]], None] | None = None
     takes_names_once: bool = False  # of two who make one name, it tells one that it lost
     guards_commits: bool = True  # Delta's usual log store overwrites no commit of another writer there
     has_directories: bool = True  # object stores know keys alone

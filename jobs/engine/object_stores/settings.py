@@ -16,10 +16,11 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from jobs.engine.object_stores.executors import replace_executors
-from tables.storage.hdfs import name_nodes
+from tables.storage.hdfs.kind import HDFS
 from tables.storage.patience import PATIENT
 from tables.storage.s3 import buckets as object_stores
 from tables.storage.s3.buckets import ObjectStoreOptions
+from tables.storage.s3.kind import S3
 from tables.storage.store import StorageError
 from tables.storage.trees import Unreachable
 
@@ -92,11 +93,10 @@ class BucketSettings:
     def reaching(self, session: SparkSession, paths: Iterable[str]) -> Iterator[None]:
         """Spark reaches the buckets of these paths inside, as they are described now. Local paths need nothing. Raises Unreachable."""
         wanted = list(paths)
-        if any(map(name_nodes.is_hdfs, wanted)):
+        if any(path.startswith(HDFS.prefix) for path in wanted):
             self._be_patient(session)
-        described = {
-            options.bucket: options for options in map(_options_of, filter(object_stores.is_object_store, wanted))
-        }
+        in_buckets = (path for path in wanted if path.startswith(S3.prefix))
+        described = {options.bucket: options for options in map(_options_of, in_buckets)}
         with ExitStack() as stack:
             for options in described.values():
                 stack.enter_context(self._using(session, options))

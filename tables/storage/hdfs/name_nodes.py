@@ -17,11 +17,6 @@ _lock = threading.Lock()
 _opened: dict[tuple[str, str, float], NameNode] = {}
 
 
-def is_hdfs(path: str) -> bool:
-    """Whether a canonical path lies on HDFS."""
-    return path.startswith("hdfs://")
-
-
 def split(uri: str) -> tuple[str, str]:
     """The name node (host and port, or nameservice) and the absolute path of an `hdfs://` URI. Raises ValueError for anything else."""
     match = _URI.fullmatch(uri)

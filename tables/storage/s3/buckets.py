@@ -213,8 +213,3 @@ def split(uri: str) -> tuple[str, str]:
     if match is None:
         raise ValueError(f"{uri!r} is no URI of an object store")
     return match[1], match[2].strip("/")
-
-
-def is_object_store(path: str) -> bool:
-    """Whether a canonical path lies in an object store."""
-    return path.startswith("s3://")
