@@ -8,7 +8,7 @@ class TablesConfig(AppConfig):
         from console.audit import ports
         from tables.catalog.audit_port import KnownTables
         from tables.catalog.roots.object_stores import lookup
-        from tables.storage.s3 import buckets as object_stores
+        from tables.storage.objects import buckets
 
         ports.answers(KnownTables())
-        object_stores.use(lookup)
+        buckets.use(lookup)

@@ -11,6 +11,7 @@ from django.db.models import Model, QuerySet
 
 from console.base.logs import log
 from jobs.streams.looks import Looks, NoAnswer, NoPlace
+from tables.storage.place import place_of
 
 M = TypeVar("M", bound=Model)
 MOST = 16  # stores that one round asks at once: a thread that hangs keeps its connection to the database
@@ -55,5 +56,5 @@ def by_store(rows: QuerySet[M]) -> dict[str, QuerySet[M]]:
     """The rows of each store that their tables lie in: a bucket or name node, as `s3://lake`, or the path of a root on this machine."""
     roots = defaultdict[str, list[Any]](list)
     for pk, uri in rows.order_by().values_list("table__root", "table__root__uri").distinct():
-        roots[uri if uri.startswith("/") else "/".join(uri.split("/", 3)[:3])].append(pk)
+        roots[place_of(uri).prefix or uri].append(pk)
     return {store: rows.filter(table__root__in=roots[store]) for store in sorted(roots)}

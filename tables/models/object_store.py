@@ -6,8 +6,12 @@ from django.conf import settings
 from django.db import models
 from django.db.models.functions import Now
 
-BUCKET = r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$"
-ENDPOINT = r"^https?://[A-Za-z0-9.:\[\]-]+$"
+from tables.storage.objects.endpoints import ENDPOINT
+
+BUCKET = r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$"  # one that speaks S3, by its name
+ELSEWHERE = (
+    r"^[a-z][a-z0-9]*://[a-z0-9][a-z0-9.@_-]*[a-z0-9]$"  # one of another kind, by what canonical paths in it begin with
+)
 REGION = r"^[A-Za-z0-9-]{1,50}$"
 
 
@@ -17,7 +21,7 @@ class ObjectStore(models.Model):
     `secret` and `session_token` are encrypted for the bucket (console.base.encryption): a row's cannot be moved to another one.
     """
 
-    bucket = models.CharField(max_length=63, primary_key=True)
+    bucket = models.CharField(max_length=300, primary_key=True)
     endpoint = models.CharField(max_length=300, blank=True, default="")  # empty: AWS itself
     region = models.CharField(max_length=50)
     path_style = models.BooleanField()
@@ -29,7 +33,10 @@ class ObjectStore(models.Model):
 
     class Meta:
         constraints = [
-            models.CheckConstraint(name="object_store_bucket", condition=models.Q(bucket__regex=BUCKET)),
+            models.CheckConstraint(
+                name="object_store_bucket",
+                condition=models.Q(bucket__regex=BUCKET) | models.Q(bucket__regex=ELSEWHERE),
+            ),
             models.CheckConstraint(
                 name="object_store_endpoint", condition=models.Q(endpoint="") | models.Q(endpoint__regex=ENDPOINT)
             ),

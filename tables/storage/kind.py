@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
+from tables.storage.description import Described
 from tables.storage.folders import Folders
 from tables.storage.probe import Probe
 from tables.storage.store import Storage
@@ -34,7 +35,10 @@ class StoreKind:
     # A place as a root. How it is reached is asked for where that is described.
     probe: Callable[[str, Callable[[], Any]], Probe]
     aliases: frozenset[str] = frozenset()  # schemes that others write for the same
-    is_described: bool = False  # its roots say how it is reached
+    described: Described | None = None  # how its roots say how it is reached, where they do
+    hadoop: Mapping[str, str] = field(
+        default_factory=dict
+    )  # what Hadoop is told once, before its first file system there
     user: Callable[[], str] | None = None  # whom Levee is there, where that isn't a key
     copies: bool = True  # Levee copies files there
     # Removes those below a prefix of which the function says so, by folder and name; where there are keys alone.

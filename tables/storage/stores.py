@@ -14,16 +14,26 @@ from tables.storage.local import copies as local_copies
 from tables.storage.local import directories
 from tables.storage.local import tree as local_tree
 from tables.storage.local.kind import LOCAL
-from tables.storage.s3 import copies as s3_copies
-from tables.storage.s3 import errors as s3_errors
-from tables.storage.s3 import tree as s3_tree
+from tables.storage.objects import copies as object_copies
+from tables.storage.objects import errors as object_errors
+from tables.storage.objects import tree as object_tree
 from tables.storage.s3.kind import S3
 from tables.storage.store import Storage
 from tables.storage.trees import Reach, Tree
 
 KINDS: tuple[StoreKind, ...] = (LOCAL, S3, HDFS)
 # What runs in Spark's tasks, which have no copy of Levee: it travels to them by value.
-TRAVELLING = (trees, directories, local_copies, local_tree, s3_errors, s3_copies, s3_tree, client, hdfs_tree)
+TRAVELLING = (
+    trees,
+    directories,
+    local_copies,
+    local_tree,
+    object_errors,
+    object_copies,
+    object_tree,
+    client,
+    hdfs_tree,
+)
 _CANONICAL = {alias: kind.scheme for kind in KINDS for alias in kind.aliases}
 SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 

@@ -41,9 +41,10 @@ def ours(address: str, state: str) -> dict[str, float]:
     import pyarrow.compute  # noqa: F401  # the peak before counts what is imported anyway
 
     from tables.deltalog.replay.log import open_log
-    from tables.storage.s3 import buckets as object_stores
+    from tables.storage.objects import buckets as object_stores
+    from tables.storage.s3.options import S3Options
 
-    object_stores.use(lambda bucket: object_stores.ObjectStoreOptions(bucket, endpoint=address, key_id=KEY, secret=KEY))
+    object_stores.use(lambda _prefix: S3Options(slow_store.BUCKET, endpoint=address, key_id=KEY, secret=KEY))
     before, start = peak_mb(), time.perf_counter()
     run = open_log(f"s3://{slow_store.BUCKET}/table").sync(Path(state))
     commits = sum(1 for _ in run.commits())

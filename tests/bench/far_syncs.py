@@ -47,7 +47,7 @@ def measure(lake: Path, size: Size) -> list[Figure]:
     from console.audit.actor import Actor
     from jobs.worker import light_work
     from tables.catalog.roots import entries as roots
-    from tables.catalog.roots.object_stores import Description
+    from tables.catalog.roots.object_stores import description_of
     from tables.models import SyncTimes
     from tests import factories
 
@@ -58,7 +58,7 @@ def measure(lake: Path, size: Size) -> list[Figure]:
     with slow_store.serving(lake, DELAY_MS) as address:
         ines = Actor.acting_for(factories.appointed("ines", Role.ADMIN))
         storage = {"endpoint": address, "key_id": "bench", "secret": "bench"}
-        root = roots.add_root(ines, "far", f"s3://{slow_store.BUCKET}", storage=Description.of(storage))
+        root = roots.add_root(ines, "far", f"s3://{slow_store.BUCKET}", storage=description_of(storage))
         for name in names:
             factories.TableFactory(root=root, name=name)
         SyncTimes.objects.update(next_sync_at=timezone.now())

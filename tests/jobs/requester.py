@@ -31,7 +31,7 @@ from jobs.streams import acts as stream_acts
 from jobs.streams import runs as stream_runs
 from tables.catalog.roots import entries as roots
 from tables.catalog.roots import object_stores
-from tables.catalog.roots.object_stores import Description
+from tables.catalog.roots.object_stores import description_of
 from tables.models import Root, Table
 from tests import factories
 from tests.jobs import append
@@ -132,7 +132,7 @@ def do_stored_table(bucket: str, path: str, storage: dict) -> dict:
     """The entry of a table in an object store, below a root that is its bucket."""
     ines = Actor.acting_for(factories.appointed("ines", Role.ADMIN))
     root = Root.objects.filter(uri=bucket).first() or roots.add_root(
-        ines, bucket.removeprefix("s3://"), bucket, storage=Description.of(storage)
+        ines, bucket.removeprefix("s3://"), bucket, storage=description_of(storage)
     )
     factories.TableFactory(root=root, name=path.removeprefix(f"{bucket}/"), path=path)
     return {}
@@ -141,7 +141,7 @@ def do_stored_table(bucket: str, path: str, storage: dict) -> dict:
 def do_change_storage(bucket: str, storage: dict) -> dict:
     """Another credential for the bucket of a root."""
     ines = Actor.acting_for(Person.objects.get(name="ines"))
-    object_stores.change(ines, Root.objects.get(uri=bucket), Description.of(storage))
+    object_stores.change(ines, Root.objects.get(uri=bucket), description_of(storage))
     return {}
 
 

@@ -13,7 +13,7 @@ from console.accounts.models import Person
 from console.accounts.roles import Role
 from console.audit.actor import Actor
 from tables.catalog.roots import entries as roots
-from tables.catalog.roots.object_stores import Description
+from tables.catalog.roots.object_stores import description_of
 from tables.models import Root
 from tests import factories, s3
 from tests.factories import lakes
@@ -70,4 +70,4 @@ def store(_store_server: tuple[str, s3.Door]) -> Iterator[s3.Store]:
 def stored(admin: Actor, store: s3.Store) -> Root:
     """A root in it, below a prefix with one Delta table."""
     store.delta("sales/orders")
-    return roots.add_root(admin, "stored", f"{store.uri}/sales", storage=Description.of(store.storage()))
+    return roots.add_root(admin, "stored", f"{store.uri}/sales", storage=description_of(store.storage()))

@@ -13,9 +13,10 @@ from console.audit.actor import Actor
 from console.management.troubles import in_one_line
 from tables.catalog.roots import changes as root_changes
 from tables.catalog.roots.entries import add_root
-from tables.catalog.roots.object_stores import Description
+from tables.catalog.roots.object_stores import description_of
 from tables.models import Root
 from tables.rules.locations import InvalidRoot, root_uri
+from tables.storage.description import Description
 from tables.storage.stores import KINDS
 
 
@@ -55,7 +56,7 @@ def _storage(options: dict[str, Any]) -> Description | None:
         return None
     given = {name: options[name] for name in ("endpoint", "region", "key_id")}
     secret = _line(options["secret_file"]) if options["secret_file"] else ""
-    return Description.of({**given, "secret": secret, "path_style": not options["virtual_hosted"]})
+    return description_of({**given, "secret": secret, "path_style": not options["virtual_hosted"]})
 
 
 def _line(file: str) -> str:

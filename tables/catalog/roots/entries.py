@@ -19,10 +19,10 @@ from tables import ports
 from tables.catalog.rights import person_of, require_everywhere
 from tables.catalog.roots import object_stores, scans, sync_interval
 from tables.catalog.roots import places as root_places
-from tables.catalog.roots.object_stores import Description
 from tables.models import MOST_SCAN_HOURS, SYNC_SECONDS, Finding, Root, Table
 from tables.rules import sample_lake
 from tables.rules.locations import InvalidRoot
+from tables.storage.description import Description
 
 NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 
@@ -67,7 +67,7 @@ def add_root(
                 object_stores.require_known(bucket)
             elif bucket is not None and storage is not None:
                 store = object_stores.enter(actor, bucket, storage)
-                after |= {"storage": {"bucket": bucket, **object_stores.shown(store)}}
+                after |= {"storage": {"bucket": object_stores.name_of(bucket), **object_stores.shown(store)}}
             record(
                 actor,
                 Action.ROOT_ADD,

@@ -16,10 +16,10 @@ from console.base.errors import Problem
 from tables import ports
 from tables.catalog.rights import require_everywhere
 from tables.catalog.roots import object_stores
-from tables.catalog.roots.object_stores import Description
 from tables.models import Root, Table
 from tables.rules import sample_lake
 from tables.rules.locations import InvalidRoot, canonical, refuse_home, refuse_system, root_uri
+from tables.storage.description import Description
 from tables.storage.kind import StoreKind
 from tables.storage.local.kind import LOCAL
 from tables.storage.paths import BadPlace
@@ -52,7 +52,7 @@ def checked_uri(text: str, given: Description | None = None) -> str:
 
 
 def _refuse_description(kind: StoreKind, uri: str, given: Description | None) -> None:
-    if given is not None and not kind.is_described:
+    if given is not None and kind.described is None:
         raise InvalidRoot(f"{uri} lies {kind.where}, which takes no key: leave the storage’s fields empty.")
 
 
@@ -75,7 +75,9 @@ def _as_root() -> Iterator[None]:
 
 
 def examine(actor: Actor, text: str, given: Description | None = None, *, writes: bool = False) -> list[PlaceCheck]:
-    """A plain answer per check, in order; looks at the place and registers nothing. Raises Problem 403 `forbidden`.
+    """A plain answer per check, in order; looks at the place and registers nothing.
+
+    Raises Problem: 400 `invalid` for a description that its kind of storage can't take, 403 `forbidden`.
 
     `given` describes the bucket of a prefix that no root lies in yet. With `writes`, an empty object or file is written there and
     removed, once nothing stands against the place.
@@ -86,6 +88,8 @@ def examine(actor: Actor, text: str, given: Description | None = None, *, writes
     kind = kind_of(place) if place else LOCAL
     if place:
         checks[0] = PlaceCheck("Path", True, _named(kind, text, place))
+    if given is not None and kind.described:
+        object_stores.checked(place, given)
     probe = kind.probe(place, partial(object_stores.described, place, given))
     for name, ask in (*probe.looks, *_questions(kind, place, given, probe), *(probe.writes if writes else ())):
         _asked(checks, name, ask)
@@ -96,7 +100,7 @@ def _questions(
     kind: StoreKind, place: str, given: Description | None, probe: Probe
 ) -> Iterator[tuple[str, Callable[[], str]]]:
     """Those that the catalog has beside the place's own."""
-    if given is not None and not kind.is_described:
+    if given is not None and kind.described is None:
         yield "Storage", lambda: _refused_description(kind, place, given)
     if not kind.is_remote:
         yield "Free for a root", lambda: _free(kind, place)

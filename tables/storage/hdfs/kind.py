@@ -59,6 +59,13 @@ HDFS = StoreKind(
     user=user_name,
     copies=False,
     takes_names_once=True,  # it renames in one step
+    hadoop={
+        # A name node that is gone fails an attempt after a minute; by the defaults the client would go on for a quarter of an hour.
+        "ipc.client.connect.timeout": "15000",
+        "ipc.client.connect.max.retries": "3",
+        "ipc.client.connect.max.retries.on.timeouts": "2",
+        "ipc.client.rpc-timeout.ms": "60000",
+    },
     reserved=(".snapshot", ".reserved"),
     authority=_authority,
     require_root=_require_name_node,

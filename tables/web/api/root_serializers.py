@@ -10,9 +10,10 @@ from console.base.rest import Body, Flag, LiteralText, Whole
 from tables.catalog.adding import bulk as bulk_additions
 from tables.catalog.roots import object_stores, scans, sync_interval
 from tables.catalog.roots.figures import RootFigures
-from tables.catalog.roots.object_stores import Description
+from tables.catalog.roots.object_stores import description_of
 from tables.models import MOST_SCAN_HOURS, Addition, Finding, ObjectStore, Root, Table
 from tables.rules.table_formats import TableFormat
+from tables.storage.description import Description
 
 
 def _pause() -> Whole:
@@ -243,7 +244,7 @@ def storage_json(store: ObjectStore | None) -> dict[str, Any] | None:
 
 def description(body: dict[str, Any] | None) -> Description | None:
     """A body's storage; None without one. Raises Problem 400 `invalid`."""
-    return None if body is None else Description.of(body)
+    return None if body is None else description_of(body)
 
 
 def finding_json(finding: Finding) -> dict[str, Any]:

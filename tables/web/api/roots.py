@@ -22,7 +22,7 @@ from tables.catalog.roots import figures as root_figures
 from tables.catalog.roots import object_stores
 from tables.catalog.roots import places as root_places
 from tables.catalog.roots import removal as root_removal
-from tables.catalog.roots.object_stores import Description
+from tables.catalog.roots.object_stores import description_of
 from tables.models import Root
 from tables.web.api.root_serializers import (
     AdditionOut,
@@ -116,7 +116,7 @@ class RootStorage(APIView):
     @documented(request=StorageIn, responses=StorageOut)
     def put(self, request: Request, root_id: uuid.UUID) -> Response:
         """Changes it; a new credential counts within seconds, without a restart."""
-        given = Description.of(body_of(request, StorageIn))
+        given = description_of(body_of(request, StorageIn))
         return Response(storage_json(object_stores.change(Actor.of(request), _managed(request, root_id), given)))
 
 

@@ -9,11 +9,13 @@ from django import forms
 from console.base.errors import Problem
 from tables.catalog.roots import sync_interval
 from tables.catalog.roots.entries import checked_name
-from tables.catalog.roots.object_stores import REGION_OF_NONE, Description
+from tables.catalog.roots.object_stores import description_of
 from tables.models import MOST_SCAN_HOURS, SYNC_SECONDS
+from tables.storage.description import Description
 from tables.storage.stores import KINDS
 
 _SUCH = [f"{kind.one}, such as {kind.example}" for kind in KINDS]
+REGION = " or ".join(kind.described.region for kind in KINDS if kind.described and kind.described.region)
 PLACES = f"{', '.join(_SUCH[:-1])}, or {_SUCH[-1]}."
 LITERAL = {"spellcheck": "false", "autocomplete": "off", "autocapitalize": "none"}
 
@@ -69,7 +71,7 @@ def _storage_fields() -> dict[str, forms.Field]:
         "region": forms.CharField(
             required=False,
             max_length=50,
-            help_text=f"Empty: {REGION_OF_NONE}, which stores other than AWS mostly take.",
+            help_text=f"Empty: {REGION}, which stores other than AWS mostly take.",
             widget=forms.TextInput(attrs=LITERAL),
         ),
         "path_style": forms.BooleanField(
@@ -112,8 +114,8 @@ class StorageForm(forms.Form):
         self.fields.update(_storage_fields())
 
     def description(self) -> Description:
-        """As it was entered. Raises Problem 400 `invalid`."""
-        return Description.of({name: self.cleaned_data[name] for name in STORAGE})
+        """As it was entered."""
+        return description_of({name: self.cleaned_data[name] for name in STORAGE})
 
 
 class NewRootForm(RootForm):
@@ -124,10 +126,10 @@ class NewRootForm(RootForm):
         self.fields.update(_storage_fields())
 
     def description(self) -> Description | None:
-        """The storage as it was entered, None if it was left empty. Raises Problem 400 `invalid`."""
+        """The storage as it was entered, None if it was left empty."""
         if not any(self.cleaned_data.get(name) for name in STORAGE if name != "path_style"):
             return None
-        return Description.of({name: self.cleaned_data.get(name) for name in STORAGE})
+        return description_of({name: self.cleaned_data.get(name) for name in STORAGE})
 
     @property
     def options(self) -> list[forms.BoundField]:

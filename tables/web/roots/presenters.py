@@ -75,7 +75,7 @@ def storage_of(root: Root) -> dict[str, Any]:
     if store is None:
         kind = kind_of(root.uri)
         return {"store": None, "kind": kind, "storage_user": kind.user() if kind.user else None}
-    others = [other for other in object_stores.roots_in(store.pk) if other != root]
+    others = object_stores.sharing(root)
     return {"store": store, "key": object_stores.shown(store)["key"], "sharing": others}
 
 

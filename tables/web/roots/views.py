@@ -85,14 +85,13 @@ def _tested(request: HttpRequest, form: NewRootForm) -> list[PlaceCheck]:
     """What the test says of the form, then of the place."""
     if not form.errors.get("name") and (taken := roots.why_name_taken(form.cleaned_data["name"])):
         form.add_error("name", taken)
+    writes, uri = bool(form.cleaned_data.get("writes")), request.POST.get("uri", "")[:4096]
     try:
-        storage = form.description()
+        checks = root_places.examine(Actor.of(request), uri, form.description(), writes=writes)
     except Problem as problem:
         _put_into(form, problem)
         return testing.faults_of(form)
-    faults = testing.faults_of(form, without="uri")  # the place is asked about it itself
-    writes, uri = bool(form.cleaned_data.get("writes")), request.POST.get("uri", "")[:4096]
-    return [*faults, *root_places.examine(Actor.of(request), uri, storage, writes=writes)]
+    return [*testing.faults_of(form, without="uri"), *checks]  # the place was asked about it itself
 
 
 def _added(request: HttpRequest, root: Root) -> HttpResponse:

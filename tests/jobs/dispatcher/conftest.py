@@ -9,7 +9,7 @@ from console.accounts.models import Person
 from console.accounts.roles import Role
 from console.audit.actor import Actor
 from tables.catalog.roots import entries as roots
-from tables.catalog.roots.object_stores import Description
+from tables.catalog.roots.object_stores import description_of
 from tables.models import Table
 from tests import factories, s3
 
@@ -31,5 +31,5 @@ def store(served: Any) -> Iterator[s3.Store]:
 @pytest.fixture
 def table(store: s3.Store, olga: Person) -> Table:
     ines = Actor.acting_for(factories.appointed("ines", Role.ADMIN))
-    root = roots.add_root(ines, "store", store.uri, storage=Description.of(store.storage()))
+    root = roots.add_root(ines, "store", store.uri, storage=description_of(store.storage()))
     return factories.TableFactory(root=root, name="orders", path=store.delta("orders", rows=10))

@@ -20,7 +20,7 @@ from jobs.requests.asking import request
 from jobs.worker.claims import claim_preview, claim_run
 from jobs.worker.execution import Execution, work
 from tables.models import Table
-from tables.storage.s3 import buckets as object_stores
+from tables.storage.objects import buckets as object_stores
 from tests import factories
 from tests.jobs.asking import request_delete
 from tests.jobs.dispatcher.test_reconcile import dead_holder, lapse
@@ -33,7 +33,7 @@ WAITS, READS = "log_unreadable", "log_readable"
 
 def comes_back(store):
     store.door.refuses = None
-    object_stores.ask_again(store.bucket)  # by itself it would be asked half a minute later
+    object_stores.ask_again(f"s3://{store.bucket}")  # by itself it would be asked half a minute later
 
 
 def lost(job):

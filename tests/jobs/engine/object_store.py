@@ -6,7 +6,7 @@ import threading
 
 from werkzeug.serving import BaseWSGIServer
 
-from tables.storage.s3.buckets import ObjectStoreOptions
+from tables.storage.s3.options import S3Options
 from tests import s3
 
 
@@ -32,14 +32,14 @@ class ObjectStore:
         return f"http://127.0.0.1:{self._port}"
 
     @property
-    def options(self) -> ObjectStoreOptions:
-        return ObjectStoreOptions(self.bucket, endpoint=self.endpoint, key_id=self.key, secret=f"secret of {self.key}")
+    def options(self) -> S3Options:
+        return S3Options(self.bucket, endpoint=self.endpoint, key_id=self.key, secret=f"secret of {self.key}")
 
     def _store(self) -> s3.Store:
         return s3.Store(self.endpoint, self.bucket, self.door)
 
-    def lookup(self, bucket: str) -> ObjectStoreOptions | None:
-        return self.options if bucket == self.bucket else None
+    def lookup(self, prefix: str) -> S3Options | None:
+        return self.options if prefix == f"s3://{self.bucket}" else None
 
     def rotate(self, key: str) -> None:
         """From now on this key alone is let in."""

@@ -24,7 +24,6 @@ from jobs.domain.engine import UNCHECKED, Marks
 from jobs.domain.errors import EngineFailed
 from jobs.domain.predicates.stored import to_json
 from jobs.engine import survey  # noqa: F401 - it says which modules travel by value
-from jobs.engine.object_stores.settings import HDFS_PATIENCE
 from jobs.engine.walk import WalkOrder, WorkShare, scan
 from jobs.predicates.reading import parse
 from jobs.predicates.table_schema import schema_of
@@ -32,6 +31,7 @@ from jobs.streams import file_listing
 from tables.deltalog.replay.log import open_log
 from tables.deltalog.rules.schema import parse_schema
 from tables.storage.hdfs import client as hdfs
+from tables.storage.hdfs.kind import HDFS
 from tables.storage.stores import reach_of, tree_at
 from tables.storage.trees import DIRECTORY, FILE, Denied, Unreachable
 from tables.sync import log_access
@@ -131,7 +131,7 @@ def test_a_stream_loads_files_of_hdfs_into_a_table_there(
     assert engine.run(command, {}, UNCHECKED, fresh(), report).version == 1
     assert Table(engine, report, target, tmp_path).ids() == [0, 1, 2, 3]
     told = runtime.session.sparkContext._jsc.hadoopConfiguration()
-    assert {key: told.get(key) for key in HDFS_PATIENCE} == HDFS_PATIENCE
+    assert {key: told.get(key) for key in HDFS.hadoop} == HDFS.hadoop
 
 
 def test_what_levee_may_not_write_fails_by_name_and_leaves_the_table_as_it_was(

@@ -27,7 +27,7 @@ from jobs.predicates.reading import parse
 from jobs.predicates.table_schema import schema_of
 from tables.deltalog.replay.log import open_log
 from tables.deltalog.rules.schema import parse_schema
-from tables.storage.s3 import buckets as object_stores
+from tables.storage.objects import buckets as object_stores
 from tests.jobs.engine.deltas import FEED, NAMES, VECTORS, deletion, make, restoration
 from tests.jobs.engine.object_store import ObjectStore
 

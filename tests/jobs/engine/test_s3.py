@@ -21,7 +21,7 @@ from jobs.predicates.reading import parse
 from jobs.predicates.table_schema import schema_of
 from tables.deltalog.replay.log import open_log
 from tables.deltalog.rules.schema import parse_schema
-from tables.storage.s3 import buckets as object_stores
+from tables.storage.objects import buckets as object_stores
 from tables.storage.store import StorageError
 from tables.sync import log_access
 from tests.jobs.engine.object_store import ObjectStore

@@ -9,7 +9,7 @@ import pytest
 
 from jobs.commands.stream_round.rules import FileSource
 from jobs.streams.file_listing import Waiting, directory_columns, query_id, waiting_files, waiting_versions
-from tables.storage.s3 import buckets as object_stores
+from tables.storage.objects import buckets as object_stores
 from tests.jobs.engine.object_store import ObjectStore
 
 NOW = 1_795_376_457

@@ -16,7 +16,7 @@ from jobs.lifecycle import endings
 from jobs.models import StreamRound
 from jobs.streams import acts, lag
 from tables.models import Root, Table
-from tables.storage.s3 import buckets as object_stores
+from tables.storage.objects import buckets as object_stores
 from tests import factories
 from tests.jobs.engine.object_store import ObjectStore
 

@@ -15,7 +15,7 @@ from tables.deltalog.read.readahead import LARGEST, reading_ahead
 from tables.deltalog.replay.log import DeltaLog, NoTable, open_log
 from tables.deltalog.state.snapshot import load
 from tables.storage.local.files import LocalStorage
-from tables.storage.s3.files import ObjectStorage
+from tables.storage.objects.files import ObjectStorage
 from tables.storage.store import Entry, StorageError
 from tests.tables.deltalog.conftest import paths
 from tests.tables.deltalog.writing import PROTOCOL, LogWriter, add, info, metadata, remove

@@ -23,7 +23,7 @@ from tables.rules.locations import (
     root_uri,
 )
 from tables.storage.hdfs.client import NameNode
-from tables.storage.s3 import buckets as object_stores
+from tables.storage.objects import buckets as object_stores
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from obstore.store import MemoryStore
 from tables.rules.discovery import DirectoryKind, Unclear, kind_of, measure, scan
 from tables.rules.parquet_names import MAGIC, has_no_extension
 from tables.storage.local.folders import LocalFolders
-from tables.storage.s3 import buckets as object_stores
+from tables.storage.objects import buckets as object_stores
 
 PARQUET = MAGIC + b"\0" * 8 + MAGIC
 

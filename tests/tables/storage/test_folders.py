@@ -14,8 +14,8 @@ from obstore.store import MemoryStore
 from tables.rules import discovery
 from tables.rules.discovery import DirectoryKind, Limits, Scan
 from tables.storage.local.folders import LocalFolders
-from tables.storage.s3 import buckets as object_stores
-from tables.storage.s3 import folders
+from tables.storage.objects import buckets as object_stores
+from tables.storage.objects import folders
 from tables.storage.stores import folders_at
 
 NAMES = st.sampled_from(

@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from jobs.commands.clone.cleanup import CloneClaim
 from jobs.engine.directory import Directory
+from tables.storage.stores import is_remote
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class CloneTarget:
     def uri(self) -> str:
         """The place as a log names it."""
         path = self.directory.path
-        return str(self.path.toUri().toString()) if "://" in path else f"file:{self.path.toUri().toString()}"
+        return str(self.path.toUri().toString()) if is_remote(path) else f"file:{self.path.toUri().toString()}"
 
 
 @dataclass(frozen=True, slots=True)

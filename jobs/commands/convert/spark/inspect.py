@@ -382,4 +382,4 @@ def _without(schema: Any, names: set[str]) -> Any:
 
 def _uri(path: str) -> str:
     """A path as Delta prints it."""
-    return path if "://" in path else f"file:{path}"
+    return path if stores.is_remote(path) else f"file:{path}"

@@ -32,7 +32,7 @@ from tables.deltalog.vacuum.state import live_files, newest_tombstones
 from tables.deltalog.vacuum.versions import Span, dying, within
 from tables.storage.folders import FolderEntry, Folders
 from tables.storage.store import StorageError
-from tables.storage.stores import folders_at
+from tables.storage.stores import folders_at, kind_of
 
 # More isn't read at a job's end: the dispatcher has other jobs to end.
 MOST_FILES = 200_000
@@ -171,6 +171,7 @@ def files_below(root: str, metadata: Metadata) -> pa.Table:
     """Columns `key`, `size`, `time` of the files that a vacuum looks at. Raises OSError, _TooMany."""
     columns, iceberg = metadata.partition_columns, has_iceberg(metadata.configuration)
     found, lister, pending = _Found(), folders_at(root), [""]
+    knows_keys_alone = not kind_of(root).has_directories
     while pending:
         folder = pending.pop()
         for name, entry in _entries(lister, root, folder):
@@ -179,7 +180,7 @@ def files_below(root: str, metadata: Metadata) -> pa.Table:
             path = f"{folder}/{name}" if folder else name
             if entry.is_dir(follow_symlinks=False):
                 pending.append(path)
-            elif entry.is_file(follow_symlinks=False) or not root.startswith("/"):  # an empty key is one as well
+            elif entry.is_file(follow_symlinks=False) or knows_keys_alone:  # an empty key is one as well
                 with suppress(FileNotFoundError):
                     info = entry.stat(follow_symlinks=False)
                     found.add(path, info.st_size, round(info.st_mtime * 1_000_000) // 1_000)

@@ -7,8 +7,8 @@ import obstore
 import pytest
 
 from jobs.commands.clone import cleanup
-from tables.storage.s3 import buckets as object_stores
-from tables.storage.s3.buckets import ObjectStoreOptions
+from tables.storage.objects import buckets as object_stores
+from tables.storage.s3.options import S3Options
 from tables.storage.store import StorageError
 
 JOB = "0b8c0c2e-0000-4000-8000-000000000001"
@@ -101,7 +101,7 @@ def test_a_request_that_obstore_gives_up_by_a_panic_is_a_failure_of_the_store(mo
     def panics(*_given):
         raise PanicException
 
-    monkeypatch.setattr(object_stores, "_lookup", lambda bucket: ObjectStoreOptions(bucket))
+    monkeypatch.setattr(object_stores, "_lookup", lambda prefix: S3Options(prefix.removeprefix("s3://")))
     monkeypatch.setattr(obstore, "list", panics)
     with pytest.raises(StorageError, match="as it is described"):
         cleanup.remove("s3://lake/target", CLAIM)

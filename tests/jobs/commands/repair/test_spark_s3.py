@@ -17,7 +17,7 @@ from jobs.targets.subject import Subject
 from tables.deltalog.replay.log import open_log
 from tables.deltalog.rules.schema import parse_schema
 from tables.models import Table
-from tables.storage.s3 import buckets as object_stores
+from tables.storage.objects import buckets as object_stores
 from tests.jobs.engine.object_store import ObjectStore
 from tests.jobs.engine.test_s3 import fresh, parquet
 

@@ -10,7 +10,7 @@ import pytest
 from jobs.commands.vacuum.log.remains import files_below
 from tables.deltalog.read.actions import Metadata
 from tables.deltalog.vacuum.keys import key
-from tables.storage.s3 import buckets as object_stores
+from tables.storage.objects import buckets as object_stores
 from tests.jobs.engine.object_store import ObjectStore
 
 LOOKED_AT = ("a.parquet", "_p=1/b.parquet", "deep/er/c.parquet", "_change_data/d.parquet", "empty.parquet", "ü.parquet")

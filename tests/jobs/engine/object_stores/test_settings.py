@@ -9,12 +9,14 @@ import pytest
 
 from jobs.domain.errors import EngineLost
 from jobs.engine.object_stores import settings as bucket_settings
-from jobs.engine.object_stores.settings import BucketSettings, s3a_settings
-from tables.storage.s3 import buckets as object_stores
-from tables.storage.s3.buckets import ObjectStoreOptions
+from jobs.engine.object_stores.settings import BucketSettings
+from tables.storage.hdfs.kind import HDFS
+from tables.storage.objects import buckets as object_stores
+from tables.storage.s3 import hadoop
+from tables.storage.s3.options import S3Options
 from tables.storage.trees import Unreachable
 
-LAKE = ObjectStoreOptions("lake", endpoint="http://127.0.0.1:9000", key_id="id", secret="hidden")
+LAKE = S3Options("lake", endpoint="http://127.0.0.1:9000", key_id="id", secret="hidden")
 PATH = "s3://lake/orders"
 
 
@@ -85,25 +87,26 @@ class Seq:
 @pytest.fixture
 def described(monkeypatch):
     known = {"lake": LAKE}
-    monkeypatch.setattr(object_stores, "_lookup", known.get)
+    monkeypatch.setattr(object_stores, "_lookup", lambda prefix: known.get(prefix.removeprefix("s3://")))
     return known
 
 
-def own(settings):
-    return {key.removeprefix("fs.s3a.bucket.lake."): value for key, value in settings.items()}
+def own(options):
+    told = options.for_hadoop().values
+    return {key.removeprefix("fs.s3a.bucket.lake."): value for key, value in told.items()}
 
 
 def test_a_store_of_one_s_own_is_reached_by_its_address_and_key():
-    told = own(s3a_settings(LAKE))
+    told = own(LAKE)
     assert told["endpoint"] == "http://127.0.0.1:9000"
     assert (told["path.style.access"], told["connection.ssl.enabled"]) == ("true", "false")
     assert (told["access.key"], told["secret.key"]) == ("id", "hidden")
-    assert told["aws.credentials.provider"] == bucket_settings.GIVEN_KEY
+    assert told["aws.credentials.provider"] == hadoop.GIVEN_KEY
 
 
 def test_a_store_that_is_gone_or_overloaded_is_given_a_minute():
     """Hadoop pauses twice as long before each retry as before the one before, from twice the interval on, half as long again at most."""
-    told = own(s3a_settings(LAKE))
+    told = own(LAKE)
     for kind in ("retry", "retry.throttle"):
         pauses = [
             int(told[f"{kind}.interval"].removesuffix("ms")) * 2**n for n in range(1, int(told[f"{kind}.limit"]) + 1)
@@ -112,13 +115,13 @@ def test_a_store_that_is_gone_or_overloaded_is_given_a_minute():
 
 
 def test_a_token_takes_the_provider_that_reads_it():
-    told = own(s3a_settings(replace(LAKE, token="t", endpoint="https://s3.example")))
+    told = own(replace(LAKE, token="t", endpoint="https://s3.example"))
     assert (told["session.token"], told["connection.ssl.enabled"]) == ("t", "true")
-    assert told["aws.credentials.provider"] == bucket_settings.GIVEN_TOKEN
+    assert told["aws.credentials.provider"] == hadoop.GIVEN_TOKEN
 
 
 def test_without_a_key_s3a_looks_for_the_process_s_own_identity():
-    told = own(s3a_settings(ObjectStoreOptions("lake", region="eu-west-1", path_style=False)))
+    told = own(S3Options("lake", region="eu-west-1", path_style=False))
     assert (told["endpoint.region"], told["path.style.access"]) == ("eu-west-1", "false")
     assert not told.keys() & {"endpoint", "access.key", "secret.key", "session.token", "aws.credentials.provider"}
 
@@ -133,7 +136,7 @@ def test_a_bucket_named_hdfs_leaves_hdfs_its_patience(described):
     described["hdfs"] = replace(LAKE, bucket="hdfs")
     jvm, settings = Jvm(), BucketSettings()
     with settings.reaching(jvm, ["s3://hdfs/orders"]), settings.reaching(jvm, ["hdfs://nn:8020/lake"]):
-        assert jvm.values.items() >= bucket_settings.HDFS_PATIENCE.items()
+        assert jvm.values.items() >= HDFS.hadoop.items()
     jvm.values.clear()
     with settings.reaching(jvm, ["s3://hdfs/orders", "hdfs://nn:8020/lake"]):
         assert (jvm.values, jvm.closed) == ({}, [])
@@ -143,7 +146,7 @@ def test_a_bucket_is_told_once_and_its_connection_closed_only_for_another_descri
     jvm, settings = Jvm(), BucketSettings()
     with settings.reaching(jvm, [PATH, "s3://lake/other"]):
         assert jvm.values["fs.s3a.bucket.lake.access.key"] == "id"
-        assert jvm.values["fs.s3.impl"] == bucket_settings.S3A
+        assert jvm.values["fs.s3.impl"] == hadoop.S3A
     jvm.values.clear()
     with settings.reaching(jvm, [PATH]):
         assert (jvm.values, jvm.closed) == ({}, [])

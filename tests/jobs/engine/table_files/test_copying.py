@@ -13,8 +13,7 @@ from jobs.engine import survey  # noqa: F401 - what registers the modules of a w
 from jobs.engine.table_files.copying import CopyOrder, _copied
 from jobs.engine.walk import WalkOrder, WorkShare, scan
 from tables.storage.local.tree import LocalReach
-from tables.storage.s3.buckets import ObjectStoreOptions
-from tables.storage.s3.tree import Bucket
+from tables.storage.s3.options import S3Options
 
 TASK = """
 import pickle, sys
@@ -42,8 +41,9 @@ def faults_of(order, cwd):
 
 
 def test_a_request_that_obstore_gives_up_by_a_panic_is_the_store_s_fault(tmp_path):
-    settings = ObjectStoreOptions("lake", endpoint="http://host.7", key_id="key", secret="secret").for_obstore()
-    bucket = Bucket("lake", settings)  # requests go to what is no host
+    bucket = S3Options(
+        "lake", endpoint="http://host.7", key_id="key", secret="secret"
+    ).for_tasks()  # requests go to what is no host
     (tmp_path / "a.parquet").write_bytes(b"x")
     for order in (
         CopyOrder("s3://lake/t", str(tmp_path), bucket, LocalReach()),
@@ -54,7 +54,7 @@ def test_a_request_that_obstore_gives_up_by_a_panic_is_the_store_s_fault(tmp_pat
 
 def test_a_copy_within_a_bucket_that_came_out_shorter_is_a_fault(monkeypatch):
     """Of a deletion vector's file the log says no size: the store is asked for that of its source."""
-    bucket = Bucket("lake", ObjectStoreOptions("lake", key_id="key", secret="secret").for_obstore())
+    bucket = S3Options("lake", key_id="key", secret="secret").for_tasks()
     monkeypatch.setattr(obstore, "copy", lambda *_: None)
     monkeypatch.setattr(obstore, "head", lambda _store, key: {"size": 7 if key == "t/a" else 3})
     (copied,) = _copied([("a", "b", None)], CopyOrder("s3://lake/t", "s3://lake/u", bucket, bucket))

@@ -18,9 +18,10 @@ from tables.catalog.adding import bulk as bulk_additions
 from tables.catalog.roots import entries as roots
 from tables.catalog.roots import places as root_places
 from tables.catalog.roots import scans
-from tables.catalog.roots.object_stores import Description
+from tables.catalog.roots.object_stores import description_of
 from tables.models import Finding, ObjectStore, Root
 from tables.rules import discovery
+from tables.storage.description import Description
 from tables.storage.hdfs import client as hdfs
 from tables.storage.hdfs import name_nodes
 from tables.storage.hdfs.files import HdfsStorage
@@ -122,7 +123,7 @@ def test_what_hdfs_refuses_is_one_line(admin: Actor, on_hdfs: Directory) -> None
     with pytest.raises(Problem) as problem:
         roots.add_root(admin, "lake", on_hdfs.uri)
     assert problem.value.fields == {"uri": refused}
-    assert "takes no key" in failed(admin, f"{on_hdfs.cluster.uri}/", Description.of({"key_id": "k", "secret": "s"}))
+    assert "takes no key" in failed(admin, f"{on_hdfs.cluster.uri}/", description_of({"key_id": "k", "secret": "s"}))
     assert not Root.objects.exists()
 
 

@@ -28,11 +28,12 @@ from tables.catalog.roots import entries as roots
 from tables.catalog.roots import object_stores, scans
 from tables.catalog.roots import places as root_places
 from tables.catalog.roots import removal as root_removal
-from tables.catalog.roots.object_stores import Description
+from tables.catalog.roots.object_stores import description_of
 from tables.models import Finding, ObjectStore, Root, Table
 from tables.rules import discovery
-from tables.storage.s3 import probe as bucket_probe
-from tables.storage.s3.buckets import opened
+from tables.storage.description import Description
+from tables.storage.objects import probe as bucket_probe
+from tables.storage.objects.buckets import opened
 from tables.storage.store import StorageError
 from tables.sync import table as syncing
 from tests.s3 import KEY_ID, SECRET, Store, put_raw
@@ -42,7 +43,7 @@ SECOND = "AKIATESTSSECONDKEY45"
 
 
 def described(store: Store, **other: Any) -> Description:
-    return Description.of(store.storage(**other))
+    return description_of(store.storage(**other))
 
 
 def failed(actor: Actor, text: str, given: Description | None, **options: Any) -> str:
@@ -190,7 +191,7 @@ def test_places_that_are_not_there(admin: Actor, store: Store) -> None:
 )
 def test_a_description_is_judged_field_by_field(store: Store, name: str, value: str) -> None:
     with pytest.raises(Problem) as refused:
-        described(store, **{name: value})
+        object_stores.checked(store.uri, described(store, **{name: value}))
     assert refused.value.status == 400
     assert list(refused.value.fields or {}) == [name]
     assert name.replace("_", " ") in refused.value.detail.lower()  # all that a command says
@@ -201,9 +202,9 @@ def test_a_description_is_judged_field_by_field(store: Store, name: str, value: 
     "endpoint", ["http://127.0.0.1:9000", "https://10.0.0.7", "http://[::1]:9", "http://1.2.3.4:80"]
 )
 def test_a_store_named_by_an_ip_address_takes_path_style(store: Store, endpoint: str) -> None:
-    assert described(store, endpoint=endpoint).endpoint == endpoint
+    assert object_stores.checked(store.uri, described(store, endpoint=endpoint)).endpoint == endpoint
     with pytest.raises(Problem) as refused:
-        described(store, endpoint=endpoint, path_style=False)
+        object_stores.checked(store.uri, described(store, endpoint=endpoint, path_style=False))
     assert refused.value.fields == {"path_style": "A store named by an IP address takes path style."}
 
 
@@ -212,7 +213,8 @@ def test_a_store_named_by_an_ip_address_takes_path_style(store: Store, endpoint:
 )
 def test_a_store_named_by_a_host_takes_either_style(store: Store, endpoint: str) -> None:
     for path_style in (True, False):
-        assert described(store, endpoint=endpoint, path_style=path_style).endpoint == endpoint
+        given = described(store, endpoint=endpoint, path_style=path_style)
+        assert object_stores.checked(store.uri, given).endpoint == endpoint
 
 
 def test_a_store_that_is_away_keeps_no_other_root_waiting(
@@ -264,7 +266,7 @@ def test_a_rotated_key_counts_at_once(admin: Actor, stored: Root, store: Store) 
 
 def test_a_secret_stays_with_its_key_and_endpoint_alone(admin: Actor, stored: Root, store: Store) -> None:
     object_stores.change(admin, stored, described(store, secret="", path_style=True))
-    assert object_stores.options_of(ObjectStore.objects.get()).secret == SECRET
+    assert object_stores.description_in(ObjectStore.objects.get()).secret == SECRET
     for other in ({"endpoint": "http://127.0.0.1:9"}, {"key_id": SECOND}):
         with pytest.raises(Problem) as refused:
             object_stores.change(admin, stored, described(store, secret="", **other))
@@ -301,7 +303,7 @@ def test_another_key_of_levees_is_one_clear_error(
 ) -> None:
     table = additions.add_table(admin, f"{stored.uri}/orders").table
     monkeypatch.setattr(settings, "ENV", dataclasses.replace(settings.ENV, credentials_key="another key " * 4))
-    object_stores.forget(store.bucket)
+    object_stores.forget(f"s3://{store.bucket}")
     error = syncing.sync(table.pk).sync_error
     assert "the root stored" in error
     assert "LEVEE_CREDENTIALS_KEY" in error
@@ -327,7 +329,7 @@ def test_the_secret_is_in_no_record_log_or_text(
     caplog.set_level(logging.DEBUG)
     object_stores.change(admin, stored, described(store, secret="second-secret", session_token="token-of-tests"))
     row = ObjectStore.objects.get()
-    options = object_stores.options_of(row)
+    options = object_stores.options_of(f"s3://{store.bucket}", row)
     with connection.cursor() as cursor:
         cursor.execute("select e::text from audit.event e union all select s::text from tables_objectstore s")
         rows = "\n".join(each[0] for each in cursor)

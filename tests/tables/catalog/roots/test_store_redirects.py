@@ -15,11 +15,10 @@ from console.audit.actor import Actor
 from console.base.errors import Problem
 from tables.catalog.roots import entries as roots
 from tables.catalog.roots import places as root_places
-from tables.catalog.roots.object_stores import Description
+from tables.catalog.roots.object_stores import description_of
 from tables.models import Root
 from tables.storage.patience import BRIEF
-from tables.storage.s3.buckets import ObjectStoreOptions
-from tables.storage.s3.redirects import sent_on_to
+from tables.storage.s3.options import S3Options
 
 EMPTY = b'<?xml version="1.0"?><ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>'
 
@@ -70,7 +69,7 @@ def described(port: int, host: str = "127.0.0.1") -> dict[str, Any]:
 def test_the_test_of_a_root_follows_no_redirect(admin: Actor, serve: Any, host: str, status: int) -> None:
     there, arrived = serve(None)
     here, _ = serve(f"http://{host}:{there}/bucket?list-type=2", status)
-    given = Description.of(described(here))
+    given = description_of(described(here))
     checks = root_places.examine(admin, "s3://bucket/lake", given, writes=True)
     (bad,) = (check for check in checks if check.passed is False)
     assert f"sends requests on to http://{host}:{there}, and Levee follows a store nowhere else" in bad.answer
@@ -83,7 +82,7 @@ def test_the_test_of_a_root_follows_no_redirect(admin: Actor, serve: Any, host: 
 def test_a_store_that_begins_to_redirect_later_leads_nowhere_else_either(serve: Any, act: Any) -> None:
     there, arrived = serve(None)
     here, asked = serve(f"http://127.0.0.2:{there}/x")
-    store = ObjectStoreOptions("bucket", **described(here)).store(BRIEF)
+    store = S3Options("bucket", **described(here)).store(BRIEF)
     with pytest.raises(obstore.exceptions.BaseError):
         act(store)
     assert (arrived, bool(asked)) == ([], True)
@@ -93,18 +92,18 @@ def test_what_stays_at_the_endpoint_or_does_not_answer_is_no_redirect(serve: Any
     plain, _ = serve(None)
     own, _ = serve("/bucket/")
     for given in (described(plain), described(own), described(9), {"endpoint": ""}):
-        assert sent_on_to(ObjectStoreOptions("bucket", **given)) is None
+        assert S3Options("bucket", **given).sent_on_to() is None
 
 
 @pytest.mark.parametrize("location", ["http://x\u00e4<b>/", "ftp://elsewhere", "http://user:secret@[::1]:80/"])
 def test_no_more_of_a_stores_answer_is_told_than_a_host(serve: Any, location: str) -> None:
     here, _ = serve(location)
-    told = sent_on_to(ObjectStoreOptions("bucket", **described(here)))
+    told = S3Options("bucket", **described(here)).sent_on_to()
     assert told in {"another place", "http://[::1]:80"}
 
 
 def test_a_proxy_of_the_environment_decides_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    options = ObjectStoreOptions("bucket", **described(9))
+    options = S3Options("bucket", **described(9))
     assert options.for_obstore()["client_options"]["proxy_excludes"] == "127.0.0.1"
     monkeypatch.setenv("HTTPS_PROXY", "http://proxy.example.org:3128")
     assert "proxy_url" not in options.for_obstore()["client_options"]

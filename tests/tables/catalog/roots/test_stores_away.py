@@ -24,15 +24,17 @@ from tables.catalog.roots import entries as roots
 from tables.catalog.roots import object_stores, scans
 from tables.catalog.roots import places as root_places
 from tables.catalog.roots import removal as root_removal
-from tables.catalog.roots.object_stores import Description
+from tables.catalog.roots.object_stores import description_of
 from tables.models import Finding, ObjectStore, Root, SyncTimes
 from tables.rules import locations
 from tables.storage import patience
+from tables.storage.description import Description
 from tables.storage.folders import StoreRefused
+from tables.storage.objects import buckets as seam
+from tables.storage.objects import probe as bucket_probe
+from tables.storage.objects.files import ObjectStorage
 from tables.storage.paths import BadPlace
-from tables.storage.s3 import buckets as seam
-from tables.storage.s3 import probe as bucket_probe
-from tables.storage.s3.files import ObjectStorage
+from tables.storage.s3.options import S3Options
 from tables.storage.store import StorageError
 from tables.storage.stores import folders_at
 from tables.sync import table as syncing
@@ -43,7 +45,7 @@ pytestmark = pytest.mark.django_db
 
 
 def described(store: Store, **other: Any) -> Description:
-    return Description.of(store.storage(**other))
+    return description_of(store.storage(**other))
 
 
 def questions(path: str) -> list[Callable[[], Any]]:
@@ -62,7 +64,7 @@ def questions(path: str) -> list[Callable[[], Any]]:
 def test_no_exception_carries_the_stores_own_answer(admin: Actor, stored: Root, store: Store) -> None:
     store.door.refuses = (403, "InvalidAccessKeyId")
     for ask in questions(f"{stored.uri}/orders"):
-        seam.ask_again(store.bucket)
+        seam.ask_again(f"s3://{store.bucket}")
         with pytest.raises((StorageError, StoreRefused)) as refused:
             ask()
         assert KEY_ID not in "".join(traceback.format_exception(refused.value))
@@ -100,9 +102,9 @@ def test_a_bucket_without_an_address_fails_its_own_tables_alone(
     """As it may lie in the database from before the check; and where obstore panics though the check found nothing."""
     bad, good = (additions.add_table(admin, path).table for path in (f"{stored.uri}/orders", str(write("good"))))
     ObjectStore.objects.update(endpoint=endpoint, path_style=path_style)
-    object_stores.forget(store.bucket)
+    object_stores.forget(f"s3://{store.bucket}")
     if not checked:
-        monkeypatch.setattr(seam.ObjectStoreOptions, "require_address", lambda _: None)
+        monkeypatch.setattr(S3Options, "require_address", lambda _: None)
     assert "can’t be asked as it is described" in syncing.sync(bad.pk).sync_error.replace("'", "’")
     before = timezone.now()
     SyncTimes.objects.update(next_sync_at=before)
@@ -128,16 +130,16 @@ def test_a_sync_names_the_style_that_may_be_wrong(stored: Root, store: Store, mo
     monkeypatch.setattr(patience, "_now", patience.BRIEF)
     for path_style in (True, False):
         ObjectStore.objects.update(endpoint="http://localhost:9", path_style=path_style)
-        object_stores.forget(store.bucket)
+        object_stores.forget(f"s3://{store.bucket}")
         with pytest.raises(StorageError, match="the endpoint doesn’t answer") as refused:
             seam.holds_key(f"{stored.uri}/orders")
         assert ("wants path style" in str(refused.value)) is not path_style
 
 
 def test_each_question_to_a_store_survives_a_panic(stored: Root, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(seam.ObjectStoreOptions, "require_address", lambda _: None)
+    monkeypatch.setattr(S3Options, "require_address", lambda _: None)
     ObjectStore.objects.update(endpoint="http://host.7")
-    object_stores.forget(store.bucket)
+    object_stores.forget(f"s3://{store.bucket}")
     path = f"{stored.uri}/orders"
     prefix = bucket_probe.Prefix.of(path, seam.options_of(path))
     places: list[Callable[[], Any]] = [
@@ -145,7 +147,7 @@ def test_each_question_to_a_store_survives_a_panic(stored: Root, store: Store, m
         lambda: bucket_probe.writable(prefix),
     ]
     for ask in (*questions(path), *places):
-        seam.ask_again(store.bucket)
+        seam.ask_again(f"s3://{store.bucket}")
         with pytest.raises((StorageError, StoreRefused, BadPlace), match="as it is described"):
             ask()
 
@@ -194,7 +196,7 @@ def test_a_bulk_addition_waits_for_a_store_that_is_away(
     assert (waiting.ended_at, waiting.refused, other.added) == (None, 0, 1)
     assert Finding.objects.get(root=stored).refusal == ""
     store.door.refuses = None
-    object_stores.forget(store.bucket)
+    object_stores.forget(f"s3://{store.bucket}")
     assert bulk_additions.work_next()
     waiting.refresh_from_db()
     assert (waiting.added, waiting.refused) == (1, 0)

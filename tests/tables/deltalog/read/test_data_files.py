@@ -9,7 +9,7 @@ from obstore.store import from_url
 
 from tables.deltalog.read.data_files import Unlike, below, unlike
 from tables.storage.local.files import LocalStorage
-from tables.storage.s3.files import ObjectStorage
+from tables.storage.objects.files import ObjectStorage
 from tables.storage.store import Storage, StorageError
 
 

@@ -21,7 +21,7 @@ from tables.storage.hdfs.client import HdfsRefused
 from tables.storage.hdfs.files import HdfsStorage
 from tables.storage.local import files as storages
 from tables.storage.local.files import LocalStorage
-from tables.storage.s3.files import ObjectStorage
+from tables.storage.objects.files import ObjectStorage
 from tables.storage.store import Storage, StorageError
 from tests import clock
 

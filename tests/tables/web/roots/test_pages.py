@@ -120,7 +120,7 @@ def rita_of(client: Client) -> Person:
         ({"name": "x" * 101}, "at most 100 characters"),
         ({"sync_seconds": "1"}, "greater than or equal to"),
         ({"scan_hours": "x"}, "Enter a whole number."),
-        ({"endpoint": "https://x", "secret": "s3cr3t"}, "needs the key ID that it belongs to"),
+        ({"uri": "s3://lake/x", "endpoint": "https://x", "secret": "s3cr3t"}, "needs the key ID that it belongs to"),
     ],
 )
 def test_a_test_says_what_is_wrong_with_the_form_too(

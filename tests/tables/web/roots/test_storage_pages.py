@@ -77,7 +77,7 @@ def test_the_credential_is_changed_on_a_page_of_its_own(
     assert "Levee can list it" in text(rita.post(address, filled(store, do="test", secret="")))
     assert Event.objects.filter(action="root.credential").count() == 0
     assert rita.post(address, filled(store, do="save", secret="second-secret")).status_code == 302
-    assert object_stores.options_of(ObjectStore.objects.get()).secret == "second-secret"
+    assert object_stores.description_in(ObjectStore.objects.get()).secret == "second-secret"
     assert Event.objects.filter(action="root.credential").count() == 1
     plain = browser(person("rob", Role.ADMIN)).post(address, filled(store, do="save"))
     assert plain.status_code == 302
@@ -107,8 +107,8 @@ def test_without_scripts_a_secret_that_a_test_had_is_asked_for_again(
     assert "Enter it again: a test doesn’t keep it." in again
     assert Event.objects.filter(action="root.credential").count() == 0
     assert rita.post(address, given | {"typed": ["secret", "session_token"], "do": "save"}).status_code == 302
-    kept = object_stores.options_of(ObjectStore.objects.get())
-    assert (kept.secret, kept.token) == (given["secret"], "second-secret")
+    kept = object_stores.description_in(ObjectStore.objects.get())
+    assert (kept.secret, kept.session_token) == (given["secret"], "second-secret")
     assert 'name="typed"' not in text(rita.get(address))
 
 
@@ -183,7 +183,7 @@ def test_the_command_line_reads_the_secret_from_a_file(store: Store, tmp_path: P
         run(str(tmp_path / "none"))
     assert f"at {store.uri}/sales added" in run(str(tmp_path / "secret"))
     assert "already exists" in run(str(tmp_path / "secret"))
-    assert object_stores.options_of(ObjectStore.objects.get()).secret == SECRET
+    assert object_stores.description_in(ObjectStore.objects.get()).secret == SECRET
 
 
 def test_a_tables_page_says_what_writers_from_outside_risk(

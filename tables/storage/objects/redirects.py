@@ -6,10 +6,9 @@ import re
 import urllib.request
 from typing import Any
 from urllib.error import HTTPError
-from urllib.parse import quote, urljoin, urlsplit
+from urllib.parse import urljoin, urlsplit
 
 from tables.storage.patience import BRIEF
-from tables.storage.s3.buckets import ObjectStoreOptions
 
 _PLACE = re.compile(r"https?://[A-Za-z0-9.:\[\]-]{1,100}")  # more of a store's answer is never repeated
 _PORTS = {"http": 80, "https": 443}
@@ -20,12 +19,13 @@ class _Unfollowed(urllib.request.HTTPRedirectHandler):
         """Leaves a redirect as the answer that it is."""
 
 
-def sent_on_to(options: ObjectStoreOptions) -> str | None:
-    """Scheme, host and port that an endpoint of one's own redirects a listing to, if they aren't its own; None if it does not, or doesn't
-    answer. AWS itself isn't asked."""
-    if not options.endpoint:
+def sent_on_to(endpoint: str, address: str) -> str | None:
+    """Scheme, host and port that an endpoint of one's own redirects a listing at `address` to, if they aren't its own.
+
+    None if it does not, or doesn't answer. The cloud's own, whose endpoint is empty, isn't asked.
+    """
+    if not endpoint:
         return None
-    address = f"{options.address}/{quote(options.bucket) if options.path_style else ''}?list-type=2&max-keys=0"
     try:
         request = urllib.request.Request(address, headers={"User-Agent": "levee"})  # noqa: S310 - http(s), as it was checked
         urllib.request.build_opener(_Unfollowed).open(request, timeout=BRIEF.answer_s).close()

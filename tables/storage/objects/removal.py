@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 
 import obstore
 from obstore.exceptions import BaseError
-from obstore.store import S3Store
+from obstore.store import ObjectStore
 
-from tables.storage.s3 import buckets
-from tables.storage.s3.errors import turning_panics
+from tables.storage.objects import buckets
+from tables.storage.objects.errors import turning_panics
 from tables.storage.store import StorageError
 
 
@@ -32,6 +32,6 @@ def _split(relative: str) -> tuple[str, str]:
     return folder, name
 
 
-def _pages(store: S3Store, top: str) -> Iterator[list[str]]:
+def _pages(store: ObjectStore, top: str) -> Iterator[list[str]]:
     for page in obstore.list(store, top or None):
         yield [str(item["path"]) for item in page]

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from tables.storage.s3.copies import BucketCopies
-from tables.storage.s3.errors import refusal, turning_panics
+from tables.storage.objects.copies import BucketCopies
+from tables.storage.objects.errors import refusal, turning_panics
 from tables.storage.trees import DIRECTORY, FILE, MARKER, Denied, Unreachable, lines_of, missing_of
 
 FORBIDDEN = re.compile(r"\b403\b")
@@ -18,26 +18,35 @@ FORBIDDEN = re.compile(r"\b403\b")
 
 @dataclass(frozen=True)
 class Bucket:
-    """How a bucket is reached, for the tasks that list it: obstore's own settings. They hold the key, so they are never shown."""
+    """How a bucket is reached, for the tasks that list it: a class of obstore's, and its settings.
 
+    They hold the key, so they are never shown.
+    """
+
+    store: str
     name: str
+    prefix: str  # of the canonical paths in it
     settings: dict[str, Any] = field(repr=False)
 
-    def opened(self, path: str) -> ObjectTree:
-        from obstore.store import S3Store
+    def open(self) -> Any:
+        """The bucket as obstore has it."""
+        from obstore import store
 
-        return ObjectTree(path, S3Store(self.name, **self.settings), self.key(path))
+        return getattr(store, self.store)(self.name, **self.settings)
+
+    def opened(self, path: str) -> ObjectTree:
+        return ObjectTree(path, self.open(), self.key(path))
 
     def copies(self, path: str) -> BucketCopies:
         return BucketCopies(self, self.key(path))
 
     def key(self, path: str) -> str:
         """The key of a canonical path in the bucket."""
-        return path.removeprefix(f"s3://{self.name}").strip("/")
+        return path.removeprefix(self.prefix).strip("/")
 
 
 class ObjectTree:
-    """Objects below an `s3://` URI, through obstore. Directories are parts of keys: one without objects isn't there.
+    """Objects below a prefix of a bucket, through obstore. Directories are parts of keys: one without objects isn't there.
 
     An object store has no links, and nothing in it can lead to another place.
     """

@@ -10,8 +10,8 @@ import obstore
 from obstore.exceptions import BaseError, InvalidPathError
 from obstore.store import ObjectStore
 
-from tables.storage.s3 import buckets as object_stores
-from tables.storage.s3.errors import turning_panics
+from tables.storage.objects import buckets as object_stores
+from tables.storage.objects.errors import turning_panics
 from tables.storage.store import CHUNK, Entry, StorageError, asked_at_once
 
 

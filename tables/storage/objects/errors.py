@@ -70,8 +70,8 @@ class _Turning:
 turning_panics = _Turning()  # around each call of obstore, within what handles its errors
 
 
-def refusal(error: Exception, *, path_style: bool = True) -> StoreRefusal:
-    """What an exception of obstore's means, of a store that is asked by this style."""
+def refusal(error: Exception, *, silence: str = "") -> StoreRefusal:
+    """What an exception of obstore's means. `silence` goes on the sentence for a store that doesn't answer."""
     if isinstance(error, Panicked):
         return StoreRefusal("the bucket can’t be asked as it is described", "endpoint")
     text = str(error)
@@ -89,19 +89,17 @@ def refusal(error: Exception, *, path_style: bool = True) -> StoreRefusal:
         return StoreRefusal("the store refuses the key", "key_id", everywhere=False)
     if isinstance(error, NotFoundError | FileNotFoundError):
         return StoreRefusal("it is not there", "", everywhere=False)
-    return _unclear(text, path_style=path_style)
+    return _unclear(text, silence)
 
 
-def _unclear(text: str, *, path_style: bool) -> StoreRefusal:
+def _unclear(text: str, silence: str) -> StoreRefusal:
     status = int(match[1]) if (match := _STATUS.search(text)) else 0
     if status in (401, 403):
         return StoreRefusal("the store refuses the key", "key_id", everywhere=status == 401)
     if status == 404:
-        return StoreRefusal("nothing at the endpoint speaks S3 for this bucket", "endpoint")
+        return StoreRefusal("what answers at the endpoint isn’t a store with this bucket", "endpoint")
     if status >= 500:
         return StoreRefusal(f"the store is overloaded or out of order (HTTP {status})", "endpoint")
     if status:
         return StoreRefusal(f"the store answers HTTP {status}", "endpoint", everywhere=status not in _OF_ONE_OBJECT)
-    # The bucket's own host name is then what isn't there.
-    other = "" if path_style else "; or the store wants path style"
-    return StoreRefusal(f"the endpoint doesn’t answer{other}", "endpoint")
+    return StoreRefusal(f"the endpoint doesn’t answer{silence}", "endpoint")

@@ -12,17 +12,16 @@ from typing import Any, cast
 
 import obstore
 from obstore.exceptions import BaseError, InvalidPathError
-from obstore.store import S3Store
+from obstore.store import ObjectStore
 
 from console.base.text.counted import counted
+from tables.storage.description import Options
 from tables.storage.folders import PAGE
+from tables.storage.objects import buckets as object_stores
+from tables.storage.objects.errors import refusal, turning_panics
 from tables.storage.paths import BadPlace
 from tables.storage.patience import BRIEF
 from tables.storage.probe import NAME, Probe
-from tables.storage.s3 import buckets as object_stores
-from tables.storage.s3.buckets import ObjectStoreOptions, ending
-from tables.storage.s3.errors import refusal, turning_panics
-from tables.storage.s3.redirects import sent_on_to
 from tables.storage.store import StorageError
 
 MOST_SKEW_S = 300  # stores refuse a request whose time differs by 15 minutes; shown well before
@@ -33,11 +32,11 @@ class Prefix:
     """A prefix that is looked at, in its bucket as it is described."""
 
     uri: str
-    options: ObjectStoreOptions
-    store: S3Store
+    options: Options
+    store: ObjectStore
 
     @classmethod
-    def of(cls, uri: str, options: ObjectStoreOptions) -> Prefix:
+    def of(cls, uri: str, options: Options) -> Prefix:
         """Opens it; nothing is asked yet. Raises BadPlace."""
         try:
             return cls(uri, options, options.store(BRIEF))
@@ -51,20 +50,11 @@ class Prefix:
         return f"{key}/" if key else ""
 
 
-def reach(prefix: Prefix) -> str:
-    """How the bucket is reached, in words."""
-    options = prefix.options
-    where = options.endpoint or "AWS"
-    key = f"the key {ending(options.key_id)}" if options.key_id else "the identity of Levee’s own processes"
-    style = "in the path" if options.path_style else "in the host name"
-    return f"{where}, region {options.region}, with {key}; the bucket is named {style}."
-
-
 def listable(prefix: Prefix) -> str:
     """Raises BadPlace where nothing lies below the prefix, for a store that sends it elsewhere, and for what the store says."""
-    if (other := sent_on_to(prefix.options)) is not None:
+    if (other := prefix.options.sent_on_to()) is not None:
         raise BadPlace(
-            f"{prefix.options.endpoint} sends requests on to {other}, and Levee follows a store nowhere else. Enter the endpoint that "
+            f"The endpoint sends requests on to {other}, and Levee follows a store nowhere else. Enter the endpoint that "
             "answers itself (endpoint)."
         )
     page = _first(prefix)
@@ -132,7 +122,7 @@ def _refusing(prefix: Prefix, what: str) -> Iterator[None]:
         with turning_panics:
             yield
     except (BaseError, FileNotFoundError) as error:
-        refused = refusal(error, path_style=prefix.options.path_style)
+        refused = refusal(error, silence=prefix.options.silence)
         about = f" ({_LABELS[refused.field]})" if refused.field in _LABELS else ""
         raise BadPlace(f"{what}: {refused}{about}.") from None
 
@@ -147,12 +137,12 @@ _LABELS = {
 }
 
 
-def probe(uri: str, options: Callable[[], ObjectStoreOptions]) -> Probe:
+def probe(uri: str, options: Callable[[], Options]) -> Probe:
     """The questions about a prefix, in its bucket as it is described; the first of them opens it."""
     prefix = cache(lambda: Prefix.of(uri, options()))
     return Probe(
         looks=[
-            ("Storage", lambda: reach(prefix())),
+            ("Storage", lambda: prefix().options.reach()),
             ("Listable", lambda: listable(prefix())),
             ("Readable", lambda: readable(prefix())),
         ],

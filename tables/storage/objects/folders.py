@@ -12,8 +12,8 @@ import obstore
 from obstore.exceptions import BaseError, InvalidPathError
 
 from tables.storage.folders import PAGE, FolderEntry, StoreRefused
-from tables.storage.s3 import buckets as object_stores
-from tables.storage.s3.errors import refusal, turning_panics
+from tables.storage.objects import buckets as object_stores
+from tables.storage.objects.errors import refusal, turning_panics
 from tables.storage.store import StorageError
 
 _LAST = "\U0010ffff"  # sorts after all that a key may go on with

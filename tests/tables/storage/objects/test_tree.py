@@ -13,7 +13,7 @@ from jobs.commands.convert.spark.inspect import table_refusals
 from jobs.engine import survey  # noqa: F401 - it says which modules travel by value
 from jobs.engine.commits.metadata_log import metadata_log_files
 from jobs.engine.walk import DELTA_LOG, WalkOrder, WorkShare, holds_table, scan
-from tables.storage.s3 import buckets as object_stores
+from tables.storage.objects import buckets as object_stores
 from tables.storage.stores import reach_of, tree_at
 from tables.storage.trees import DIRECTORY, FILE, Denied, Unreachable
 from tests.jobs.engine.object_store import ObjectStore

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tables.storage.s3.errors import turning_panics
+from tables.storage.objects.errors import turning_panics
 from tables.storage.trees import BLOCK, Copies
 
-# The largest object that S3 copies in one request.
+# The largest object that S3 copies in one request; the others copy larger ones too.
 MOST_COPIED = 5 << 30
 
 
@@ -18,9 +18,7 @@ class BucketCopies:
     """The objects below a prefix of a bucket."""
 
     def __init__(self, bucket: Any, key: str) -> None:
-        from obstore.store import S3Store
-
-        self._store = S3Store(bucket.name, **bucket.settings)
+        self._store = bucket.open()
         self.bucket, self._key = bucket, key
 
     def key(self, relative: str) -> str:
