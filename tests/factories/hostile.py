@@ -27,6 +27,7 @@ from tests.tables.deltalog import writing
 
 ENGINE = EngineFailure("DELTA_MADE_UP", "22005", hostile_whole("engine's words"))
 ROW_COUNT = 7
+MOST_TAG = 50  # characters
 
 
 def everything(directory: Path, person: Person) -> dict[str, Any]:
@@ -108,7 +109,7 @@ def _table(root: Root, directory: Path) -> Table:
         writing.remove("more"),
     )
     made = factories.TableFactory(
-        root=root, path=str(place), name=hostile_whole("table"), owner=hostile("owner"), tags=[hostile("tag")],
+        root=root, path=str(place), name=hostile_whole("table"), owner=hostile("owner"), tags=[hostile("tag")[:MOST_TAG]],
         description=hostile_whole("description"),
     )  # fmt: skip
     table = syncing.sync(made.pk)
@@ -198,7 +199,7 @@ def _standing(table: Table, person: Person) -> dict[str, Any]:
         text=hostile_whole("run"), ended_at=timezone.now(),
     )  # fmt: skip
     waiting = {"state": "awaiting_approval", "next_due_at": None, "reason": hostile_whole("reason for many")}
-    factories.schedule(None, person, name=hostile("tagged"), tag=hostile("tag"), **waiting)
+    factories.schedule(None, person, name=hostile("tagged"), tag=hostile("tag")[:MOST_TAG], **waiting)
     factories.schedule(None, person, name=hostile("rooted"), root=table.root, **waiting)
     worker = factories.WorkerFactory(name=hostile("worker"), host=hostile("machine"), text=hostile("work"))
     DispatcherRound.objects.create(kind="sync", failures=2, error=hostile("round"))
