@@ -137,6 +137,12 @@ def consequences_of(
             " or reader that takes longer than that may lose files that it needs."
         )
         consequences.append(said("check_off", text))
+    if retention > own:
+        text = (
+            f"Of files that were removed longer ago than the table’s own {in_words(own)}, {in_words(retention)} keep those alone that were"
+            " written since: Delta forgets older removals."
+        )
+        consequences.append(said("keeps_no_more", text))
     if feed and not lite:
         text = f"Files of the change feed that are older than {in_words(retention)} go as well: their changes can’t be read afterwards."
         consequences.append(said("feed_goes", text))

@@ -54,7 +54,8 @@ MEND = "Set it to one first, such as interval 1 week."
 class _Tombstones:
     """What the log says: files and bytes that go, the curve `{hours, files, bytes}`, versions that lose a file.
 
-    `exact` is False where the catalog's totals stand in for a log that is too long for a page.
+    `exact` is False where no more than that goes: the catalog's totals stand in for a log that is too long for a page, or the retention
+    is longer than the table's own and the log doesn't tell when the files were written.
     """
 
     files: int
@@ -188,7 +189,10 @@ def _tombstones(subject: Subject, window: Window, readable: Sequence[Span]) -> _
     removed = removed.filter(there)
     gone = removed.filter(pc.less(removed["time"], window.cut))
     lost = [] if first is None else dying(changes, gone["key"].combine_chunks(), first, subject.version)
-    return _Tombstones(gone.num_rows, bytes_of(gone), list(_curve(removed, window)), within(lost, readable), exact=True)
+    sure = pc.all(
+        pc.less(gone["time"], window.asked), min_count=0
+    ).as_py()  # else the log doesn't tell when they were written
+    return _Tombstones(gone.num_rows, bytes_of(gone), list(_curve(removed, window)), within(lost, readable), exact=sure)
 
 
 def _is_long(subject: Subject, listing: Listing, first: int | None) -> bool:
@@ -201,18 +205,18 @@ def _is_long(subject: Subject, listing: Listing, first: int | None) -> bool:
 
 
 def _hours(window: Window) -> list[int]:
-    return sorted({*CURVE, (window.now - window.cut) // HOUR_MS})
+    return sorted({*CURVE, (window.now - window.asked) // HOUR_MS})
 
 
 def _curve(removed: pa.Table, window: Window) -> Iterator[Mapping[str, int | None]]:
     for hours in _hours(window):
-        files = removed.filter(pc.less(removed["time"], window.now - hours * HOUR_MS))
+        files = removed.filter(pc.less(removed["time"], window.cut_after(hours)))
         yield {"hours": hours, "files": files.num_rows, "bytes": bytes_of(files)}
 
 
 def _by_catalog(subject: Subject, window: Window, readable: Sequence[Span]) -> _Tombstones:
     """By the totals of the commits: files that only got a deletion vector, or came back, are counted as well."""
-    rows = [removed_before(subject, window, window.now - hours * HOUR_MS) for hours in _hours(window)]
+    rows = [removed_before(subject, window, window.cut_after(hours)) for hours in _hours(window)]
     curve = [{"hours": hours, "files": f, "bytes": b} for hours, (f, b) in zip(_hours(window), rows, strict=True)]
     files, num_bytes = removed_before(subject, window, window.cut)
     newest = newest_removal(subject, window)

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from django.db.models import Count, Max, QuerySet, Sum
 
+from jobs.commands.vacuum.rules import HOUR_MS
 from jobs.targets.subject import Subject
 from tables.history.reachability import TableReach
 from tables.models import Commit
@@ -16,12 +17,24 @@ MILLISECOND = timedelta(milliseconds=1)
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The times of a vacuum, ms since 1970: now, what is deleted before, and what earlier vacuums deleted before."""
+    """The times of a vacuum, ms since 1970. What was removed before `cut` goes, if it was written before `asked`.
+
+    Delta forgets removals from before `oldest`, so that a retention longer than the table's own keeps none of those files for having been
+    removed late, but only for having been written late (Delta 4.4.0, VacuumCommand.gc).
+    """
 
     now: int
-    cut: int
-    oldest: int  # what Delta still reads
-    vacuumed: int
+    asked: int
+    oldest: int
+    vacuumed: int  # what earlier vacuums deleted before
+
+    @property
+    def cut(self) -> int:
+        return max(self.asked, self.oldest)
+
+    def cut_after(self, hours: int) -> int:
+        """The cut of a vacuum that keeps so many hours."""
+        return max(self.now - hours * HOUR_MS, self.oldest)
 
 
 def window_of(reach: TableReach, retention: timedelta, own: timedelta) -> Window:

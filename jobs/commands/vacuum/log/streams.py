@@ -88,6 +88,8 @@ def refuse_below_streams(subject: Subject, hours: int, window: Window) -> None:
     )
     enough = -(-(window.now - int(needed.timestamp() * 1000)) // HOUR_MS)
     remedy = f"Run the stream first, or remove it; or keep at least {enough:,} hours."
+    if window.now - enough * HOUR_MS < window.oldest:
+        remedy = "Run the stream first, or remove it. No retention keeps these files: they were removed longer ago than the table’s own."
     raise CommandRefused(Refusal("invalid", text, remedy=remedy))
 
 

@@ -17,6 +17,7 @@ from jobs.commands.optimize.rules import Optimize
 from jobs.commands.restore.rules import Restore
 from jobs.commands.vacuum.log.preview import from_log
 from jobs.commands.vacuum.rules import Vacuum
+from jobs.commands.vacuum.spark.plan import PlanOrder, planned
 from jobs.domain.commands import Command
 from jobs.domain.errors import CommandRefused
 from jobs.domain.results import Result
@@ -24,12 +25,14 @@ from jobs.domain.states import State
 from jobs.models import Job, Stream
 from jobs.streams import acts
 from jobs.targets.subject import subject_of
+from jobs.worker.spark_engine import Silent
 from tables.models import Commit, Table
 from tables.record.live_files import files_path
 from tables.rules.health import HealthCode
 from tables.sync import log_access
 from tests import factories
 from tests.jobs import small_delta
+from tests.jobs.commands.vacuum.aged import now_ms
 
 pytestmark = pytest.mark.django_db
 HALF_A_DAY = 12
@@ -87,6 +90,32 @@ def test_hours_below_what_a_stream_needs_are_refused_and_those_that_it_needs_are
     with pytest.raises(CommandRefused):
         needed_by(sales, enough - 1)
     assert needed_by(sales, enough) == []
+
+
+@pytest.mark.parametrize("hours", [169, 200, 14 * 24, 30 * 24])
+def test_more_hours_than_the_tables_own_keep_none_of_what_a_stream_needs(sales, hours):
+    """Delta forgets removals that are older than the table's own retention, whatever a vacuum is asked to keep."""
+    reader(sales, reads_from=1)
+    with pytest.raises(CommandRefused) as refused:
+        needed_by(sales, hours)
+    [refusal] = refused.value.refusals
+    assert "deletes files that version 1 removed" in refusal.message
+    assert "No retention keeps these files" in str(refusal.remedy)
+    assert "at least" not in str(refusal.remedy)
+
+
+@pytest.mark.parametrize("hours", [None, 12, 169, 14 * 24, 25 * 24, 60 * 24])
+def test_no_fewer_files_are_foretold_than_the_worker_finds(sales, hours):
+    """What was removed longer ago than the own retention goes if it is old enough by itself, which the log alone doesn't tell."""
+    found = previewed(sales, hours)
+    plan = planned(PlanOrder(sales.path, hours, False, now_ms()), Silent())
+    assert found["files"] >= plan.files
+    assert found["exact"] is (hours is None or hours < 20 * 24)
+    assert found["files"] == plan.files or not found["exact"]
+    curve = {row["hours"]: row["files"] for row in found["curve"]}
+    assert curve[720] == curve[336] == curve[168]
+    said = " ".join(each["text"] for each in found["consequences"])
+    assert ("Delta forgets older removals" in said) is (hours is not None and hours > 168)
 
 
 def test_what_a_vacuum_has_deleted_since_is_not_this_ones_doing(sales):
