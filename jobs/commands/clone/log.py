@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from jobs.commands.clone.rules import ROW_TRACKING, Clone, consequences_of
 from jobs.domain.consequences import in_words
+from jobs.domain.delta.protocols import FEATURES
 from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
 from jobs.targets.file_sets import files_sha256
 from jobs.targets.metadata import READ_REMEDY, refuse_metadata, refuse_unopenable_version, struct_at
@@ -98,7 +99,7 @@ def _values(subject: Subject, command: Clone, snapshot: Snapshot, until: datetim
             key.removeprefix(CONSTRAINT) for key in metadata.configuration if key.startswith(CONSTRAINT)
         ),
         "protocol": {"reader": protocol.min_reader_version, "writer": protocol.min_writer_version},
-        "features": list(snapshot.features),
+        "features": [name for name in snapshot.features if name in FEATURES],
         "table_id": metadata.id,
         "files_sha256": files_sha256(files),
         "measured_at_version": snapshot.version,

@@ -6,13 +6,14 @@ names copies of the files.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import ClassVar, Literal
 
 from jobs.domain.consequences import Consequence, in_words, said
 from jobs.domain.delta.feature_support import Cells, Refused
+from jobs.domain.delta.protocols import FEATURES
 
 Depth = Literal["shallow", "deep"]
 DEPTHS: tuple[Depth, ...] = ("shallow", "deep")
@@ -69,6 +70,7 @@ def consequences_of(
     `until` when an older version's time ends by that (None: unknown).
     """
     shallow = depth == "shallow"
+    unknown = sorted(set(features) - FEATURES.keys())
     return [
         *(_shallow(source, retention) if shallow else _deep(source)),
         said(
@@ -77,6 +79,7 @@ def consequences_of(
             " CHECK constraints and protocol are the source’s; name, description, streams’ transactions and tags of the catalog"
             " don’t come along.",
         ),
+        *(_loses(source, unknown) if unknown else ()),
         *(_new_row_ids() if ROW_TRACKING in set(features) else ()),
         *(() if is_newest else _older(source, until)),
     ]
@@ -103,6 +106,16 @@ def _deep(source: str) -> list[Consequence]:
         f"The copies take as much space again, and don’t depend on {source}: nothing that happens there changes them."
     )
     return [said("independent", text)]
+
+
+def _loses(source: str, unknown: Sequence[str]) -> list[Consequence]:
+    """Delta 4.4 gives a clone those features of its source that it knows itself (`Protocol.merge`)."""
+    one = len(unknown) == 1
+    text = (
+        f"The clone doesn’t get {'the feature' if one else 'the features'} {', '.join(unknown)}, which Delta 4.4 doesn’t know: Spark can write"
+        f" the clone without heeding what {'it stands' if one else 'they stand'} for, as it can’t write {source}."
+    )
+    return [said("loses_features", text)]
 
 
 def _new_row_ids() -> list[Consequence]:

@@ -12,6 +12,7 @@ from tables.deltalog.checkpoints.parsed_statistics import texts
 from tables.deltalog.read.parsing import num_records_of
 from tables.deltalog.read.paths import is_outside
 from tables.deltalog.read.problems import ProblemCode, Problems
+from tables.deltalog.read.usual_adds import NUM_RECORDS, is_whole
 from tables.deltalog.state.livefiles import RAW, VALUES, VECTOR, is_without
 
 _MEMBERS = {
@@ -24,7 +25,7 @@ _VECTOR_MEMBERS = ("storageType", "pathOrInlineDv", "offset", "sizeInBytes", "ca
 _TOGETHER = 1 << 20  # bytes of adds that are turned into rows at once
 _ODD_PATH = r"^/|:|%|\.\."
 _MARKS = (b":", b"%", b"..")
-_NUM_RECORDS = r'^\s*\{\s*"numRecords"\s*:\s*(?P<n>[0-9]{1,18})\s*[,}]'
+_NUM_RECORDS = r'^\s*\{\s*"numRecords"\s*:\s*(?P<n>0|[1-9][0-9]{0,17})\s*[,}]'
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +161,17 @@ def _num_records(stats: pa.Array, file: str, problems: Problems) -> pa.Array:
     digits = pc.struct_field(pc.extract_regex(stats, _NUM_RECORDS), "n")
     counts = pc.cast(digits, pa.int64())
     missed = pc.and_(pc.is_null(counts), pc.is_valid(stats))
+    if not _are_whole(stats):
+        missed = pc.or_(missed, pa.array([text is not None and not is_whole(text) for text in stats.to_pylist()]))
     if not pc.any(missed).as_py():
         return counts
     rest = [num_records_of(text, file, problems) for text in stats.filter(missed).to_pylist()]
     return pc.replace_with_mask(counts, missed, pa.array(rest, pa.int64()))
+
+
+def _are_whole(stats: pa.Array) -> bool:
+    """Whether each of the statistics looks whole (`parsing.is_whole`), told by all of their bytes at once. False may be wrong."""
+    content = stats.buffers()[2]
+    text = b"" if content is None else content.to_pybytes()
+    once = text.count(NUM_RECORDS.encode()) == len(stats) - stats.null_count
+    return once and text.count(b"{") == text.count(b"}") and bool(pc.all(pc.ends_with(stats, "}"), min_count=0).as_py())

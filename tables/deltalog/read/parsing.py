@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -25,7 +26,7 @@ from tables.deltalog.read.fields import Fields, as_text
 from tables.deltalog.read.lines import actions_in, parse_json, read_blocks
 from tables.deltalog.read.paths import check_path, is_plain
 from tables.deltalog.read.problems import ProblemCode, Problems
-from tables.deltalog.read.usual_adds import BareAdds, bare_adds, usual_add
+from tables.deltalog.read.usual_adds import NUM_RECORDS, BareAdds, bare_adds, is_whole, usual_add
 from tables.storage.store import Chunks
 
 
@@ -75,17 +76,19 @@ def parse_action(name: str, value: Any, file: str, problems: Problems) -> Action
     return parser(value, file, problems)
 
 
-_NUM_RECORDS = re.compile(r'\s*\{\s*"numRecords"\s*:\s*(\d{1,18})\s*[,}]')
+_NUM_RECORDS = re.compile(r'\s*\{\s*"numRecords"\s*:\s*(0|[1-9][0-9]{0,17})\s*[,}]')
 
 
 def num_records_of(stats: str | None, file: str, problems: Problems) -> int | None:
     """The row count of a statistics text. Delta writes it first; other orders are parsed in full."""
     if not stats:
         return None
-    if match := _NUM_RECORDS.match(stats):
+    if (match := _NUM_RECORDS.match(stats)) and is_whole(stats):
         return int(match[1])
     try:
         value = parse_json(stats)
+        if stats.count(NUM_RECORDS) > 1 and _is_named_twice(stats):
+            raise ValueError("it names its number of rows twice")
     except ValueError:
         problems.add(file, "statistics of a file are not readable", ProblemCode.ODD)
         return None
@@ -93,6 +96,17 @@ def num_records_of(stats: str | None, file: str, problems: Problems) -> int | No
         problems.add(file, "statistics of a file are not an object", ProblemCode.ODD)
         return None
     return Fields(value, "stats", file, problems, by_schema=False).count("numRecords")
+
+
+def _is_named_twice(stats: str) -> bool:
+    """Whether the outermost object of a JSON text, which comes last, has two numbers of rows."""
+    names: list[str] = []
+
+    def note(pairs: list[tuple[str, Any]]) -> None:
+        names[:] = [name for name, _ in pairs]
+
+    json.loads(stats, object_pairs_hook=note)
+    return names.count("numRecords") > 1
 
 
 def _vector(fields: Fields) -> DeletionVector | None:
@@ -139,7 +153,7 @@ def _add(value: dict[str, Any], file: str, problems: Problems) -> AddFile | None
     if not _USUAL_ADD.issuperset(value):
         return _odd_add(value, file, problems)
     match = _NUM_RECORDS.match(stats)
-    if match is None or not is_plain(path):
+    if match is None or not is_plain(path) or not is_whole(stats):
         return _odd_add(value, file, problems)
     fields = Fields(value, "add", file, problems, _NEEDED_OF_FILES)
     partition_values = fields.mapping("partitionValues")

@@ -16,12 +16,13 @@ from tables.deltalog.read.lines import parse_json
 LONGEST = 1 << 18
 """Bytes of such a line; longer ones are parsed as a whole, with the bounds that this has."""
 
+NUM_RECORDS = '"numRecords"'
 _NUMBER = r"(0|[1-9][0-9]{0,17})"
 _HEAD = re.compile(
     r'\{"add":\{"path":"([^"\\/:%.\x00-\x1f][^"\\:%\x00-\x1f]*)"'
     r',"partitionValues":(\{[^{}\\\x00-\x1f]*\})'
     rf',"size":{_NUMBER},"modificationTime":{_NUMBER},"dataChange":(true|false)'
-    r'(?:,"stats":"(?=\{\\"numRecords\\":([0-9]{1,18})[,}])|(?:,"stats":null)?(\}\})\Z)'
+    r'(?:,"stats":"(?=\{\\"numRecords\\":(0|[1-9][0-9]{0,17})[,}])|(?:,"stats":null)?(\}\})\Z)'
 )
 _START = b'{"add":{"path":"'
 _END = "}}"
@@ -38,6 +39,14 @@ _BARE = re.compile(
     rf',"size":{_NUMBER},"modificationTime":{_NUMBER},"dataChange":(true|false)(?:,"stats":null)?\}}\}}$',
     re.MULTILINE,
 )
+
+
+def is_whole(stats: str) -> bool:
+    """Whether statistics look like one object that names its number of rows once. False may be wrong: they are then parsed in full.
+
+    What was cut off, or goes on behind, tells no number that anything may rest on.
+    """
+    return stats.endswith("}") and stats.count(NUM_RECORDS) == 1 and stats.count("{") == stats.count("}")
 
 
 def usual_add(line: bytes) -> AddFile | None:
@@ -59,6 +68,8 @@ def usual_add(line: bytes) -> AddFile | None:
     except ValueError:
         return None
     if ".." in path or not text.startswith(_END, end) or end + len(_END) != len(text):
+        return None
+    if stats is not None and not is_whole(stats):
         return None
     if stats is not None and ("\x00" in stats or not (stats.isascii() or "\\u" not in text)):  # no database stores it
         return None

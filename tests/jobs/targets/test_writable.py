@@ -75,6 +75,10 @@ def test_a_clone_only_reads_its_source(sales: Table) -> None:
     asked = {"command": "clone", "table": str(table.pk), "reason": "r", **target}
     answer = caller("operator").post("/jobs", asked)
     assert answer.status_code == 201, answer.json()
+    preview = Job.objects.get().preview or {}
+    assert "somethingNew" not in preview["features"]
+    [said] = [each["text"] for each in preview["consequences"] if each["code"] == "loses_features"]
+    assert "doesn’t get the feature somethingNew, which Delta 4.4 doesn’t know" in said
 
 
 def test_the_preview_of_a_delete_and_its_page_say_so_while_the_table_is_read(sales: Table) -> None:

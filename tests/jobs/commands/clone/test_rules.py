@@ -13,6 +13,7 @@ from jobs.commands.clone.rules import consequences_of, is_at_or_below
     [
         ("shallow", [], True, ["depends_on_source", "read_elsewhere", "own_history"]),
         ("deep", ["rowTracking"], False, ["independent", "own_history", "new_row_ids", "older_version"]),
+        ("deep", ["somethingNew", "appendOnly"], True, ["independent", "own_history", "loses_features"]),
     ],
 )
 def test_each_kind_has_its_consequences(depth, features, is_newest, codes):

@@ -55,7 +55,6 @@ def agrees(content):
         {"stats": '{"numRecords":0}'},
         {"stats": None},
         {"stats": '{"numRecords":5,"minValues":{"a":"ü\\n\\t/"}}'},
-        {"stats": '{"numRecords":5}, and what is no JSON'},
     ],
 )
 def test_what_delta_writes_is_read_the_short_way(more):
