@@ -15,6 +15,7 @@ from tables.deltalog.rules.iceberg_types import compat_version, incompatible_cha
 from tables.deltalog.rules.property_values import UNREAD, UnreadValue, named, stopping_value, uncommitted_values
 from tables.deltalog.rules.property_values import remedy as remedy_of
 from tables.deltalog.rules.schema import SchemaError, Struct, parse_schema, type_text, walk
+from tables.deltalog.rules.schema_faults import NO_COLUMN, TOO_PRECISE, UNKNOWN_TYPE, schema_fault
 from tables.rules.column_statistics import LIST_REMEDY, STATS_COLUMNS, listed_fault
 
 MAPPING_MODE = "delta.columnMapping.mode"
@@ -85,17 +86,31 @@ def refuse_listed(
 def refuse_unopenable_version(
     version: int, protocol: Protocol | None, configuration: Mapping[str, str], struct: Struct | None
 ) -> None:
-    """Raises CommandRefused `stops_spark` for an older version that Delta doesn't open: for a property's value, or features that its
-    protocol lacks."""
+    """Raises CommandRefused `stops_spark` for an older version that Delta doesn't open: for a property's value, a type that Spark
+    doesn't know, or features that its protocol lacks."""
     if protocol is None:
         return
     opens = f"Spark with Delta 4.4 can’t open version {version:,}"
     if value := stopping_value(protocol, configuration):
         failure = EngineFailure(value.fault.condition, value.fault.sqlstate, value.fault.text)
         raise CommandRefused(Refusal("stops_spark", f"{opens}: {UNREAD}{value}.", remedy=READ_REMEDY, engine=failure))
+    if struct is not None and (reason := schema_fault(struct, ())):
+        fault = failure_of_schema(reason)
+        raise CommandRefused(Refusal("stops_spark", f"{opens}: {reason}.", remedy=READ_REMEDY, engine=fault))
     if reason := reason_of(protocol, configuration, struct):
         failure = EngineFailure("DELTA_FEATURES_PROTOCOL_METADATA_MISMATCH", "KD004", reason)
         raise CommandRefused(Refusal("stops_spark", f"{opens}: {reason}.", remedy=LISTED_REMEDY, engine=failure))
+
+
+def failure_of_schema(reason: str) -> EngineFailure | None:
+    """How Spark fails over a schema, by what `schema_fault` says of it; None for other reasons."""
+    conditions = {
+        UNKNOWN_TYPE: ("INVALID_JSON_DATA_TYPE", "2203G"),
+        TOO_PRECISE: ("DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION", "22003"),
+        NO_COLUMN: ("FIELD_NOT_FOUND", "42704"),
+    }
+    found = next((each for prefix, each in conditions.items() if reason.startswith(prefix)), None)
+    return None if found is None else EngineFailure(*found, reason)
 
 
 def refuse_invalid_names(

@@ -7,7 +7,7 @@ import uuid
 from jobs.domain.delta.protocols import unwritable
 from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
 from jobs.targets.definition import protocol_of
-from jobs.targets.metadata import refuse_values
+from jobs.targets.metadata import failure_of_schema, refuse_values
 from jobs.targets.subject import Subject, subject_of
 from tables.deltalog.checkpoints.newest import LACKS
 from tables.deltalog.read.filenames import commit_version
@@ -73,6 +73,8 @@ def _failure_at(problem: LogProblem, subject: Subject) -> EngineFailure:
         return EngineFailure(value.fault.condition, value.fault.sqlstate, value.fault.text)
     if problem.reason.startswith(UNLISTED):
         return EngineFailure("DELTA_FEATURES_PROTOCOL_METADATA_MISMATCH", "KD004", problem.reason)
+    if failure := failure_of_schema(problem.reason):
+        return failure
     if problem.reason.startswith(MISMATCH):
         return EngineFailure("EXPRESSION_DECODING_FAILED", "42846", f"{problem.file}: {problem.reason}")
     if commit_version(problem.file) is not None:

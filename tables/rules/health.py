@@ -12,6 +12,7 @@ from console.base.text.counted import counted
 from tables.deltalog.read.filenames import commit_version
 from tables.deltalog.rules.property_conflicts import MODE
 from tables.deltalog.rules.property_values import UNREAD, named, remedy
+from tables.deltalog.rules.schema_faults import NO_COLUMN, TOO_PRECISE, UNKNOWN_TYPE
 from tables.rules.column_statistics import LIST_REMEDY, STATS_COLUMNS
 from tables.rules.property_faults import NO_FAULTS, PropertyFaults
 from tables.rules.shares import percent
@@ -412,6 +413,11 @@ def advice_on(file: str, reason: str) -> str:
     if reason.startswith(UNREAD):
         by = "" if MODE in reason else " (deltalake: alter.set_table_properties with raise_if_not_exists=False)"
         return f"Set a value that Delta takes, with an engine that opens the table{by}. Don’t edit the log."
+    if reason.startswith((UNKNOWN_TYPE, TOO_PRECISE, NO_COLUMN)):
+        return (
+            "Change the schema with an engine that opens the table, or read it there and write its rows into a new table. Don’t edit the"
+            " log."
+        )
     if not file:
         return (
             "Add these features to the protocol with an engine that opens the table (deltalake: alter.add_feature). Newer versions of the"

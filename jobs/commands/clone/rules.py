@@ -112,8 +112,8 @@ def _loses(source: str, unknown: Sequence[str]) -> list[Consequence]:
     """Delta 4.4 gives a clone those features of its source that it knows itself (`Protocol.merge`)."""
     one = len(unknown) == 1
     text = (
-        f"The clone doesn’t get {'the feature' if one else 'the features'} {', '.join(unknown)}, which Delta 4.4 doesn’t know: Spark can write"
-        f" the clone without heeding what {'it stands' if one else 'they stand'} for, as it can’t write {source}."
+        f"The clone doesn’t get {'the feature' if one else 'the features'} {', '.join(unknown)}, which Delta 4.4 doesn’t know: Spark"
+        f" can write the clone without heeding what {'it stands' if one else 'they stand'} for, as it can’t write {source}."
     )
     return [said("loses_features", text)]
 

@@ -38,7 +38,9 @@ def preview_delete(session: SparkSession, command: Delete, version: int | None, 
         rows, condition = rows_of(session, table), _condition(session, command)
         matching = rows if condition is None else rows.filter(condition)
         measured = measure(matching, hashed=condition is not None)
-        total = measured.rows if condition is None else rows.count()
+        total = (
+            measured.rows if condition is None else measure(rows, hashed=False).rows
+        )  # a count alone comes from the log
     return Matched(version_of(table), measured.rows, total, measured.rows_hash, measured.files, measured.bytes)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from tables.deltalog.read.actions import Metadata, Protocol
 from tables.deltalog.rules.active_features import unlisted_reason
 from tables.deltalog.rules.property_values import UNREAD, stopping_value
+from tables.deltalog.rules.schema import SchemaError, parse_schema
+from tables.deltalog.rules.schema_faults import schema_fault
 
 
 def stopping_reason(protocol: Protocol | None, metadata: Metadata | None) -> str | None:
@@ -13,4 +15,11 @@ def stopping_reason(protocol: Protocol | None, metadata: Metadata | None) -> str
         return None
     if value := stopping_value(protocol, metadata.configuration):
         return f"{UNREAD}{value}"
-    return unlisted_reason(protocol, metadata)
+    return _fault_in(metadata) or unlisted_reason(protocol, metadata)
+
+
+def _fault_in(metadata: Metadata) -> str | None:
+    try:
+        return schema_fault(parse_schema(metadata.schema_json), metadata.partition_columns)
+    except SchemaError:  # a problem of its own
+        return None

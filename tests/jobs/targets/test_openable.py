@@ -83,7 +83,30 @@ def unlisted_feature(table: Table) -> str:
     return ""
 
 
+def of_schema(table: Table, fields: list[dict[str, Any]], partitions: list[str]) -> str:
+    """Another engine's metadata, with these columns beside its own."""
+    metadata = actions_of(table)["metaData"]
+    struct = json.loads(metadata["schemaString"])
+    changed: dict[str, Any] = {"schemaString": json.dumps(struct | {"fields": [*struct["fields"], *fields]})}
+    changed |= {"partitionColumns": [*metadata["partitionColumns"], *partitions]}
+    small_delta.commit(Path(table.path), "CHANGE COLUMNS", [{"metaData": metadata | changed}])
+    return ""
+
+
+def unknown_type(table: Table) -> str:
+    kind = {"type": "array", "elementType": "timestamp_ns", "containsNull": True}
+    return of_schema(table, [{"name": "at", "type": kind, "nullable": True, "metadata": {}}], [])
+
+
+def no_column(table: Table) -> str:
+    return of_schema(table, [], ["P"])  # by another letter case
+
+
 HARMS = [
+    pytest.param(unknown_type, "INVALID_JSON_DATA_TYPE", "has the type timestamp_ns", id="a type that Spark lacks"),
+    pytest.param(
+        no_column, "FIELD_NOT_FOUND", "lacks the partition column P", id="a partition column that isn't there"
+    ),
     pytest.param(other_checksum, "DELTA_STATE_RECOVER_ERROR", "schema differs", id="a checksum with another schema"),
     pytest.param(damaged_checkpoint, "FAILED_READ_FILE", "is damaged", id="a damaged checkpoint"),
     pytest.param(lacking_checkpoint, "DELTA_STATE_RECOVER_ERROR", "lacks protocol", id="a checkpoint without metadata"),
@@ -114,13 +137,18 @@ def test_a_change_is_refused_at_its_request(sales: Table, command: str, harm: An
     assert name in answer.json()["detail"]
     assert said in answer.json()["detail"]
     remedies = {odd_commit: "write a checkpoint", odd_protocol: "write a checkpoint", unlisted_feature: "add_feature"}
+    remedies |= dict.fromkeys((unknown_type, no_column), "Change the schema with an engine that opens the table")
     assert remedies.get(harm, f"Move {name} out of _delta_log") in answer.json()["detail"]
     assert not Job.objects.exists()
 
 
 def mended(table: Table, harm: Any, name: str) -> None:
     """As the finding says: the engine that wrote a commit writes a checkpoint after it; any other file goes."""
-    if harm is unlisted_feature:
+    if harm in (unknown_type, no_column):
+        lines = (log_of(table) / f"{0:020d}.json").read_text().splitlines()
+        metadata = next(action["metaData"] for action in map(json.loads, lines) if "metaData" in action)
+        small_delta.commit(Path(table.path), "CHANGE COLUMNS", [{"metaData": metadata}])
+    elif harm is unlisted_feature:
         protocol = {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": ["checkConstraints"]}
         small_delta.commit(Path(table.path), "ADD FEATURE", [{"protocol": protocol}])
     elif harm is odd_commit:
