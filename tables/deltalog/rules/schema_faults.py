@@ -14,10 +14,10 @@ UNKNOWN_TYPE = "the schema has the type "
 TOO_PRECISE = "the schema has a decimal of more than 38 digits, "
 NO_COLUMN = "the schema lacks the partition column "
 MOST_DIGITS = 38
-_NAMES = frozenset(
-    "void null boolean byte short integer long float double decimal string binary date timestamp timestamp_ltz timestamp_ntz variant"
-    " interval".split()
-)
+_NAMES = frozenset({
+    "void", "null", "boolean", "byte", "short", "integer", "long", "float", "double", "decimal", "string", "binary", "date", "timestamp",
+    "timestamp_ltz", "timestamp_ntz", "variant", "interval",
+})  # fmt: skip
 _DECIMAL = re.compile(r"decimal\(\s*(\d{1,9})\s*,\s*-?\d{1,9}\s*\)")
 # With what stands in their parentheses; geometries and geographies by a reference system of many.
 _OTHERS = re.compile(
