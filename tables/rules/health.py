@@ -264,7 +264,10 @@ def _statistics(facts: Facts) -> Iterator[HealthFinding]:
     without = facts.num_files - facts.files_with_statistics
     of = counted(facts.num_files, "file has", "files have")
     text = f"{without:,} of {of} no statistics: queries open them all, and row counts are unknown."
-    advice = "Rewrite these files (OPTIMIZE), or convert with statistics next time."
+    advice = (
+        "Write these files anew: OPTIMIZE with Z-order does so for all of them, without it only for those that it joins with others."
+        " Convert with statistics next time."
+    )
     yield HealthFinding(
         HealthCode.MISSING_STATISTICS, Severity.WARNING, round(share, 4), STATISTICS_SHARE, text, advice
     )

@@ -5,9 +5,11 @@ from __future__ import annotations
 from django.urls import reverse
 
 from console.base.questions import Question
-from jobs.domain.policy import sentence
+from console.base.text.counted import counted
+from jobs.domain.policy import forbidding, sentence
 from jobs.models import PolicyChange, PolicyRule
 from jobs.policy.evaluate import as_rule
+from jobs.policy.holding_back import HeldBack
 
 _ASKING = [
     ("Open requests", "those that it has applied to keep what it asked of them"),
@@ -27,6 +29,39 @@ def of_rule(rule: PolicyRule) -> Question:
         ("Way back", "none: a removed rule can only be added anew"),
     ]
     return _question(f"Remove the rule {rule.name}", "Remove the rule", follows)
+
+
+def of_protection(name: str, on: str, command: str, held: HeldBack) -> Question:
+    """Before a rule protects tables: what waits is cancelled, what repeats stops, and one person can't take it back."""
+    follows = [
+        ("Where", on),
+        ("From now on", forbidding(command)),
+        (
+            "Waiting requests",
+            f"{counted(held.requests, 'request is', 'requests are')} cancelled; jobs that have begun come to their end",
+        ),
+        (
+            "Schedules",
+            f"{counted(held.schedules, 'active schedule stops', 'active schedules stop')} where a run comes to such a table",
+        ),
+        ("Streams", f"{counted(held.streams, 'stream stops', 'streams stop')} at the next round"),
+        (
+            "Way back",
+            "two admins, neither of whom depends on the other, lift it; then whoever lifted it changes nothing here for 7 days",
+        ),
+    ]
+    return _question(f"Protect {on} by the rule {name}", "Protect", follows)
+
+
+def of_confirmation(rule: PolicyRule, change: PolicyChange, wish: str) -> Question:
+    """Before the second admin confirms a change that lowers a rule: it applies at once."""
+    asker = change.asked_by.name if change.asked_by else "the command line"
+    follows = [
+        ("Rule", f"now: {sentence(as_rule(rule))}"),
+        ("Change", f"{asker} asks: {wish}"),
+        ("Takes effect", "at once; requests that are open keep the approvals that they were asked for"),
+    ]
+    return _question(f"Confirm the change of {rule.name}", "Confirm", follows, change)
 
 
 def of_change(rule: PolicyRule, change: PolicyChange, *, is_own: bool) -> Question:

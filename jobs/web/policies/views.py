@@ -24,6 +24,7 @@ from jobs.domain.policy import sentence
 from jobs.models import PolicyChange, PolicyRule
 from jobs.policy import changes, services
 from jobs.policy.evaluate import as_rule, with_terms
+from jobs.policy.holding_back import held_back
 from jobs.policy.queries import READ_BY, rule_for, rules_for
 from jobs.policy.services import Terms, on_text, terms_of
 from jobs.web.policies import questions
@@ -106,9 +107,10 @@ def policy_add(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         try:
             scope = scope_of(form.cleaned_data["on"].strip(), person_of(request), Permission.POLICY_MANAGE)
-            services.add(Actor.of(request), form.cleaned_data["command"], scope, Terms(**form.terms()))
+            rule = services.add(Actor.of(request), form.cleaned_data["command"], scope, Terms(**form.terms()))
         except Problem as problem:
             return _refused(request, form, problem)
+        messages.success(request, f"The rule “{rule.name}” is added. It counts from now on.")
         return redirect("policies:list")
     return _form_page(request, form, status=400 if request.method == "POST" else 200)
 
@@ -116,15 +118,19 @@ def policy_add(request: HttpRequest) -> HttpResponse:
 @requires(Permission.POLICY_MANAGE)
 @require_http_methods(["GET", "POST"])
 def policy_protect(request: HttpRequest) -> HttpResponse:
-    """The form of a new rule that protects a table or root; a link may bring along where (`on`)."""
+    """The form of a new rule that protects a table or root, which asks once more; a link may bring along where (`on`)."""
     form = ProtectForm(entered(request), initial={"on": request.GET.get("on", "")})
     if request.method == "POST" and form.is_valid():
         given = form.cleaned_data
         try:
-            scope = scope_of(given["on"].strip(), person_of(request), Permission.POLICY_MANAGE)
-            services.add(Actor.of(request), given["command"], scope, Terms(given["name"], 0), forbids=True)
+            scope = scope_of(on := given["on"].strip(), person_of(request), Permission.POLICY_MANAGE)
+            if not is_answered(request):
+                held = held_back(scope, given["command"])
+                return ask(request, questions.of_protection(given["name"], on, given["command"], held))
+            rule = services.add(Actor.of(request), given["command"], scope, Terms(given["name"], 0), forbids=True)
         except Problem as problem:
             return _refused(request, form, problem, protects=True)
+        messages.success(request, f"The rule “{rule.name}” protects {on}.")
         return redirect("policies:list")
     return _form_page(request, form, status=400 if request.method == "POST" else 200, protects=True)
 
@@ -203,9 +209,15 @@ def _back(request: HttpRequest, rule: PolicyRule, text: str) -> HttpResponse:
 
 
 @requires(Permission.POLICY_MANAGE)
-@require_POST
+@require_http_methods(["GET", "POST"])
 def policy_confirm(request: HttpRequest, policy_id: uuid.UUID) -> HttpResponse:
-    """The second admin's confirmation of the change that the page showed."""
+    """The second admin's confirmation of the change that the page showed, after a question."""
+    rule = rule_for(person_of(request), policy_id)
+    change = changes.waiting_of(rule)
+    if change is None and request.method == "GET":
+        return redirect("policies:list")
+    if change is not None and not is_answered(request) and not changes.doubt_of(person_of(request), change):
+        return ask(request, questions.of_confirmation(rule, change, _wish(change)))
     return _decided(request, policy_id, services.confirm, "The change is confirmed. It applies now.")
 
 

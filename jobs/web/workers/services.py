@@ -11,8 +11,8 @@ from console.audit.services import record
 from jobs.models import Worker
 
 
-def drain(actor: Actor, worker: Worker, on: bool | None = None) -> None:
-    """Asks the worker to claim nothing more (`on`), or to claim again; without `on` it toggles."""
+def drain(actor: Actor, worker: Worker, on: bool | None = None) -> bool:
+    """Asks the worker to claim nothing more (`on`), or to claim again; without `on` it toggles. Returns what was asked."""
     if on is None:
         on = worker.drain_requested_at is None
     wish = Now() if on else None
@@ -20,6 +20,7 @@ def drain(actor: Actor, worker: Worker, on: bool | None = None) -> None:
         after = {"draining": on}
         record(actor, Action.WORKER_DRAIN, ObjectKind.WORKER, worker.pk, worker.name, after=after)
         Worker.objects.filter(pk=worker.pk).update(drain_requested_at=wish)
+    return on
 
 
 def restart(actor: Actor, worker: Worker) -> None:

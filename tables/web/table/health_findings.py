@@ -43,7 +43,7 @@ _IN_WORDS: Mapping[str, Callable[[Any], str]] = {
     _Code.SMALL_FILES.value: _of_files,
     _Code.OVER_PARTITIONED.value: _of_files,
     _Code.DELETION_VECTORS.value: _of_files,
-    _Code.MISSING_STATISTICS.value: _of_files,
+    _Code.MISSING_STATISTICS.value: "{:.1%} of files have them".format,
     _Code.SKEW.value: "{:,.1f} ×".format,
     _Code.NO_CHECKPOINT.value: "{:,} commits".format,
     _Code.LONG_LOG.value: lambda length: str(size(length)),

@@ -194,6 +194,7 @@ PAGE_ACTS = {
     "/policies/<uuid:policy_id>/confirm/": lambda t: {"change": str(t["change"])},
     "/policies/<uuid:policy_id>/decline/": lambda t: {"change": str(t["change"])},
     "/policies/add/": {"name": "two", "command": "delete", "on": "everything", "required_approvals": 2},
+    "/policies/protect/": {"name": "Ledger", "command": "vacuum", "on": "everything"},
     "/policies/<uuid:policy_id>/": {"name": "changed", "required_approvals": 3},
     "/convert/": lambda t: {"path": str(t["place"] / "plain"), **WHY},
     "/tables/roots/<uuid:root_id>/": lambda t: {"path": str(t["place"] / "new")},

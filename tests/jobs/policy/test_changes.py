@@ -18,7 +18,7 @@ from jobs.policy import changes as policy_changes
 from jobs.policy import services
 from jobs.policy.evaluate import rules_for
 from tests import factories
-from tests.clients import Caller, caller
+from tests.clients import SURE, Caller, caller
 from tests.clients import confirmed_browser as browser
 
 pytestmark = pytest.mark.django_db
@@ -195,7 +195,9 @@ def test_the_page_says_what_waits_and_who_can_be_the_second(rule):
     assert change is not None
     refused = browser(puppet).post(f"/policies/{rule.pk}/confirm/", {"change": change.pk}, follow=True)
     assert "Your confirmation doesn’t count here" in refused.content.decode()
-    client.post(f"/policies/{rule.pk}/confirm/", {"change": change.pk})
+    asked = client.post(f"/policies/{rule.pk}/confirm/", {"change": change.pk}).content.decode()
+    assert f"{admin.name} asks: the rule is switched off." in asked
+    client.post(f"/policies/{rule.pk}/confirm/", {"change": change.pk, **SURE})
     rule.refresh_from_db()
     assert not rule.enabled
 

@@ -192,6 +192,7 @@ def test_the_page_adds_changes_and_removes_a_rule():
         "min_percent": "12.5", "refuses_tokens": "on",
     }  # fmt: skip
     assert client.post("/policies/add/", given).status_code == 302
+    assert "“Large deletes” is added" in client.get("/policies/").content.decode()
     rule = PolicyRule.objects.get(name="Large deletes")
     assert (rule.min_share, rule.refuses_tokens, rule.table_class, rule.enabled) == (0.125, True, "", True)
     page = client.get(f"/policies/{rule.pk}/").content.decode()
@@ -202,7 +203,7 @@ def test_the_page_adds_changes_and_removes_a_rule():
     assert (rule.name, rule.min_share, rule.refuses_tokens, rule.version) == ("Large", None, True, 2)
     client.post(f"/policies/{rule.pk}/remove/", SURE)
     second = browser(factories.person_with("admin"))
-    second.post(f"/policies/{rule.pk}/confirm/", {"change": policy_changes.waiting().get().pk})
+    second.post(f"/policies/{rule.pk}/confirm/", {"change": policy_changes.waiting().get().pk, **SURE})
     assert b"Large" not in second.get("/policies/").content
 
 

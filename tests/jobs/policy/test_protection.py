@@ -33,7 +33,7 @@ from jobs.worker.execution import Execution, work
 from tables.models import Root, Table
 from tables.web.table import acts, page_header
 from tests import factories
-from tests.clients import Caller, caller
+from tests.clients import SURE, Caller, caller
 from tests.clients import confirmed_browser as browser
 from tests.factories import lakes
 from tests.jobs import small_delta
@@ -307,7 +307,14 @@ def test_an_admin_protects_a_table_from_its_page(sales):
     assert f"table:{sales.path}" in form
     odd = admin.post("/policies/protect/", {"name": "", "on": "nowhere", "command": "any"})
     assert odd.status_code == 400
-    admin.post("/policies/protect/", {"name": "Ledger", "on": f"table:{sales.path}", "command": "any"})
+    given = {"name": "Ledger", "on": f"table:{sales.path}", "command": "any"}
+    factories.job_on(sales, factories.person_with("operator"), state=State.AWAITING_APPROVAL)
+    asked = admin.post("/policies/protect/", given).content.decode()
+    assert "1 request is cancelled" in asked
+    assert "0 active schedules stop" in asked
+    assert not PolicyRule.objects.filter(forbids=True)
+    answer = admin.post("/policies/protect/", {**given, **SURE}, follow=True)
+    assert f"protects table:{sales.path}" in answer.content.decode()
     rule = PolicyRule.objects.get(forbids=True)
     assert (rule.command, rule.table_id, rule.name) == ("any", sales.pk, "Ledger")
     page = admin.get(f"/policies/{rule.pk}/").content.decode()

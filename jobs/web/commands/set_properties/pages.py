@@ -71,7 +71,7 @@ PARTS = Parts(
         on_table("jobs:set_properties"),
         words="set tblproperties change",
         beside="protocol",
-        mends={"unreadable_properties": UNSET},
+        mends={"unreadable_properties": UNSET, "long_log": ""},
         repeats=False,
     ),
 )

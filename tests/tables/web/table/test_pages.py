@@ -154,7 +154,7 @@ def test_the_overview_says_what_each_finding_measured_and_where_to_look(ines: Cl
     for words in (
         "78.0% of files, limit 40.0% of files.",
         "42.0% of files, limit 30.0% of files.",
-        "94.0% of files, limit 100.0% of files.",
+        "94.0% of files have them, limit 100.0% of files have them.",
         "50.0 ×, limit 10.0 ×.",
         "1,400 commits, limit 100 commits.",
         "3.00 GiB, limit 1.00 GiB.",
