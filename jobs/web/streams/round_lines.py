@@ -15,8 +15,11 @@ from console.accounts.models import Person
 from console.accounts.roles import Permission
 from console.templatetags.levee import ago, status
 from jobs.commands.stream_round.rules import Definition
+from jobs.commands.stream_round.rules import StreamRound as Round
+from jobs.domain.policy import TableClass
 from jobs.domain.states import ENDED, SENTENCE, State
 from jobs.models import Stream, StreamBatch, StreamRound
+from jobs.policy.needs import Needs, needs_of
 from jobs.streams import queries, rounds
 from jobs.streams.sinks import sink_of
 from jobs.web.streams.damaged_lines import lines_text
@@ -74,16 +77,21 @@ def described_sink(stream: Stream, lines: Sequence[RoundLine]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class StreamApproval:
-    """Whether the stream needs an approval, and which one it has. `job` gave it."""
+    """Whether the stream needs an approval, and which one it has: `job` gave it. Until then `needs` says what its next round needs of
+    whom, if the person who looks starts it."""
 
     is_needed: bool
     job: Any = None
+    needs: Needs | None = None
 
 
-def approval_of(stream: Stream, definition: Definition) -> StreamApproval:
+def approval_of(person: Person, stream: Stream, definition: Definition) -> StreamApproval:
     if not rounds.replaces_rows(stream, definition):
         return StreamApproval(is_needed=False)
-    return StreamApproval(is_needed=True, job=stream.approved_by_job if rounds.is_approved(stream) else None)
+    if rounds.is_approved(stream):
+        return StreamApproval(is_needed=True, job=stream.approved_by_job)
+    whole = {"class": TableClass.WHOLE_TABLE.value}
+    return StreamApproval(is_needed=True, needs=needs_of(person, Round.kind, stream.table, whole))
 
 
 @dataclass(frozen=True, slots=True)

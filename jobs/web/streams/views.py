@@ -157,7 +157,7 @@ def _body(request: HttpRequest, found: Stream, batches: Page[StreamBatch], newes
         "sink": round_lines.described_sink(found, lines),
         "definition": found.definition,
         "source_name": found.source_table.name if found.source_table else "",
-        "approval": round_lines.approval_of(found, definition),
+        "approval": round_lines.approval_of(person_of(request), found, definition),
     }
 
 

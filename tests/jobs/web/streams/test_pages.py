@@ -496,7 +496,8 @@ def test_a_round_that_waits_for_approval_leads_to_its_review(viewer):
     answer = viewer.get(f"/streams/{stream.pk}/")
     assert "Round 1 waits for approval. It replaces rows of the table." in text_of(answer)
     assert f'id="to-review" href="/jobs/{waiting.job_id}/"' in answer.content.decode()
-    assert "needed: its next round waits for one" in text_of(answer)
+    assert "needed: its next round waits for 1 approval" in text_of(answer)
+    assert "Nobody can approve it yet" in text_of(answer)
     assert "Waiting for approval" in text_of(viewer.get("/streams/"))
     assert "each batch removes every row and writes the result anew" in text_of(answer)
 
