@@ -350,9 +350,9 @@ def main() -> int:
     if asked.public_key is None:
         keys = sorted({head["key"] for head in export.heads.values()})
         sys.stdout.write(f"Signed with {', '.join(keys) or 'nothing'}: compare it with the public key that you kept.\n")
-    verdict = f"{len(findings):,} differences" if findings else "nothing differs"
+    verdict = f"{len(findings):,} difference{'s' * (len(findings) > 1)}" if findings else "nothing differs"
     waiting = f", {export.unsealed:,} of them not yet in the chain" if export.unsealed else ""
-    sys.stdout.write(f"{export.events:,} events up to #{export.last}{waiting}: {verdict}\n")
+    sys.stdout.write(f"{export.events:,} event{'s' * (export.events != 1)} up to #{export.last}{waiting}: {verdict}\n")
     return 1 if findings else 0
 
 

@@ -73,6 +73,22 @@ def test_a_number_and_its_noun_agree_by_one_rule():
     assert found == [], "write it by console.base.text.counted, on a page by the filter `counted`"
 
 
+# A number with a noun that is always in the plural; limits, which are many, may have it.
+ALWAYS_MANY = re.compile(
+    r"(?<!most)(?<!most_counted)\|(?:number|length)\s*\}\}\s+(?:more )?(?!times\b|was\b)[a-z]+(?<!ou|us|ss|as|is)s\b"
+)
+
+
+def test_no_number_stands_before_a_noun_that_is_always_in_the_plural():
+    found = [
+        f"{path.relative_to(PROJECT)}: {match.group()}"
+        for path in sources()
+        if path.suffix == ".html"
+        for match in ALWAYS_MANY.finditer(path.read_text())
+    ]
+    assert found == [], "“1 files” stands there for one: write it by the filter `counted`"
+
+
 def test_a_command_in_a_sentence_has_its_article():
     texts = {with_article(kind) for kind in ROWS}
     assert {"an optimize", "an alter schema", "a delete", "a set properties"} <= texts

@@ -97,7 +97,7 @@ def _named(session: SparkSession, snapshot: Any) -> list[Named]:
 def _approved(path: str, files: Sequence[Named], preview: Mapping[str, Any], report: Report) -> tuple[str, ...]:
     """The missing files, which must be those that people approved. Raises CommandRefused `stale`, `unreadable`, `too_many_files`."""
     found = _looked(path, files, report)
-    report.log(f"Storage lacks {len(found.missing):,} of {found.asked:,} files.")
+    report.log(f"Storage lacks {len(found.missing):,} of {counted(found.asked, 'file')}.")
     if found.digest != preview["missing_sha256"]:
         live = {canonical(name) for name, _ in files}
         gone = {canonical(name) for name in found.missing}
@@ -112,12 +112,12 @@ def _looked(path: str, files: Sequence[Named], report: Report) -> Absent:
     def tell(asked: int, of: int) -> None:
         if time.monotonic() - told[0] > 10:
             told[0] = time.monotonic()
-            report.log(f"Storage has answered for {asked:,} of {of:,} files.")
+            report.log(f"Storage has answered for {asked:,} of {counted(of, 'file')}.")
 
     try:
         return look(path, files, RUN_SECONDS, tell)
     except LookTooLong as error:
-        text = f"Storage answered for {error.asked:,} of {error.of:,} files in {RUN_SECONDS:,.0f} seconds."
+        text = f"Storage answered for {error.asked:,} of {counted(error.of, 'file')} in {RUN_SECONDS:,.0f} seconds."
         raise CommandRefused(
             Refusal("too_many_files", text, remedy="Request it again when storage is quicker.")
         ) from None

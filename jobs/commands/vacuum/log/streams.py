@@ -87,7 +87,7 @@ def refuse_below_streams(subject: Subject, hours: int, window: Window) -> None:
         removals(subject, window, window.cut).filter(version__gte=first.version).aggregate(at=Min("committed_at"))["at"]
     )
     enough = -(-(window.now - int(needed.timestamp() * 1000)) // HOUR_MS)
-    remedy = f"Run the stream first, or remove it; or keep at least {enough:,} hours."
+    remedy = f"Run the stream first, or remove it; or keep at least {counted(enough, 'hour')}."
     if window.now - enough * HOUR_MS < window.oldest:
         remedy = "Run the stream first, or remove it. No retention keeps these files: they were removed longer ago than the table’s own."
     raise CommandRefused(Refusal("invalid", text, remedy=remedy))

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
+from console.base.text.counted import counted
 from jobs.commands.vacuum.rules import Vacuum, hours_for_delta
 from jobs.commands.vacuum.spark.approved import approved_plan
 from jobs.commands.vacuum.spark.listing import still_there
@@ -171,7 +172,8 @@ def _remaining(command: Vacuum, plan: Plan) -> tuple[pa.Array, int]:
 
 def _text(files: int, there: int, *, lite: bool) -> str:
     if there:
-        return f"{there:,} of the files are still in storage: Delta couldn’t delete them."
+        are, them = ("is", "it") if there == 1 else ("are", "them")
+        return f"{counted(there, 'file')} that should be gone {are} still in storage: Delta couldn’t delete {them}."
     if lite:
         return "None of the files that the log names as removed is left in storage."
     return f"Levee listed the directory again: {files:,} {'file is' if files == 1 else 'files are'} gone, and none is left."

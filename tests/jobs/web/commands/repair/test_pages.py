@@ -52,7 +52,7 @@ def test_without_a_check_the_page_leads_to_one_and_can_be_requested_all_the_same
     text = shown(answer)
     assert answer.status_code == 200
     assert f'<a href="/tables/{sales.pk}/files/">Check files</a>' in text
-    assert "not measured yet: a worker asks storage for each of 2 files" in text
+    assert "not measured yet: a worker asks storage for each file, 2 files in all" in text
     assert "Needs 2 approvals" in text
     assert "Rehearse it first" not in text
     assert re.search('<button class="btn btn-primary"[^>]*value="request" ?>Request repair</button>', text)
