@@ -57,6 +57,10 @@ class JobList(APIView):
             table=str(given.get("table", "")),
             by=given.get("by", ""),
             id=given.get("id", ""),
+            on=given.get("on", ""),
+            reason=given.get("reason", ""),
+            since=given.get("since"),
+            before=given.get("until"),
         )
         job_page = queries.job_page(person_of(request), wanted, limit_asked(request), cursor_asked(request))
         return listed(request, job_page, jobs_json(job_page.rows))

@@ -29,7 +29,12 @@ class JobQuery(ListQuery):
     )
     table = serializers.UUIDField(required=False)
     by = serializers.CharField(required=False, max_length=64, help_text="The requester’s name.")
-
+    on = serializers.CharField(
+        required=False, max_length=300, help_text="What the table’s name, or its name in the catalog, has in it."
+    )
+    reason = serializers.CharField(required=False, max_length=300, help_text="What the reason has in it.")
+    since = serializers.DateTimeField(required=False, help_text="Requested at this time or later.")
+    until = serializers.DateTimeField(required=False, help_text="Requested before this time.")
     id = serializers.RegexField(
         r"^[0-9a-fA-F-]{8,36}$", required=False, help_text="A job’s id, or how it begins: 8 characters or more."
     )

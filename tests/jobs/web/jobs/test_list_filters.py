@@ -8,7 +8,7 @@ import pytest
 
 from jobs.models import Job
 from tests import factories
-from tests.clients import browser
+from tests.clients import browser, caller
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis_server")]
 
@@ -60,6 +60,30 @@ def test_each_filter_narrows_the_list(jobs, query, found):
     answer = browser(factories.person_with("viewer")).get(f"/jobs/?{query}")
     assert answer.status_code == 200
     assert listed(answer) == found
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ({"by": "ines"}, {"erasure", "copy"}),
+        ({"on": "ord"}, {"erasure", "upkeep"}),
+        ({"reason": "SMALL"}, {"upkeep"}),
+        ({"since": "2026-11-02T00:00:00Z"}, {"upkeep", "copy"}),
+        ({"since": "2026-11-02T00:00:00Z", "until": "2026-11-02T23:59:00Z"}, set()),
+        ({"until": "2026-11-03T01:59:00+02:00"}, {"erasure"}),
+        ({"until": "2026-11-03T02:00:00+02:00", "by": "ben"}, {"upkeep"}),
+    ],
+)
+def test_a_program_narrows_it_by_the_same(jobs, given, found):
+    Job.objects.update(preview=None)  # as of one that has yet to be measured
+    answer = caller("viewer").get("/jobs", **given)
+    assert answer.status_code == 200, answer.content
+    assert {job["id"] for job in answer.json()["results"]} == {str(jobs[name].pk) for name in found}
+
+
+def test_what_is_no_time_is_refused():
+    refused = caller("viewer").get("/jobs", since="yesterday")
+    assert (refused.status_code, list(refused.json()["fields"])) == (400, ["since"])
 
 
 @pytest.mark.parametrize("query", ["since=yesterday", "until=2026-13-01", "command=nonsense", "state=nonsense"])
