@@ -14,6 +14,7 @@ from jobs.commands.convert.spark.by_catalog import by_catalog, filled
 from jobs.commands.convert.spark.file_faults import fault_refusals, unreadable_refusals
 from jobs.commands.convert.spark.footer_text import footer_refusals
 from jobs.commands.convert.spark.inspect import (
+    digest,
     directory_refusals,
     inspect,
     layout_refusals,
@@ -172,12 +173,17 @@ def _execute(session: SparkSession, command: Convert, directory: Directory, repo
 def _changes(
     session: SparkSession, path: str, schema: tuple[PartitionField, ...], preview: Inspection
 ) -> dict[str, Any]:
-    """Lists the directory again: the files added and removed since the preview, and the refusals that they cause."""
+    """Lists the directory again: the files added and removed since the preview, and the refusals that they cause.
+
+    Of a directory with too many files for a list of them, all footers are read again if any file differs by name, size or time.
+    """
     findings = look(session, path, schema, footers=False, expected=preview.num_files)
     refusals = [*directory_refusals(path, findings), *layout_refusals(path, findings, schema)]
     refusals += _new_encodings(findings, preview)
     before, now = unpacked_manifest(preview.manifest), findings.lines
     if before is None or now is None:
+        if digest(findings) != preview.files_digest:
+            refusals += _new_files(session, path, schema, None, preview)
         return {"refusals": refusals, "found": findings, "come": None, "gone": None}
     come = sorted(set(now) - before)
     gone = sorted(before - set(now))
@@ -193,10 +199,12 @@ def _new_encodings(findings: WalkFindings, preview: Inspection) -> list[Refusal]
 
 
 def _new_files(
-    session: SparkSession, path: str, schema: tuple[PartitionField, ...], lines: list[str], preview: Inspection
+    session: SparkSession, path: str, schema: tuple[PartitionField, ...], lines: list[str] | None, preview: Inspection
 ) -> list[Refusal]:
-    """Reads the footers of files that the preview didn't see. What it showed of others, a person has decided."""
-    files = [(name, int(size), int(changed)) for name, size, changed in (line.rsplit("\t", 2) for line in lines)]
+    """Reads the footers of files that the preview didn't see (None: of all). What it showed of others, a person has decided."""
+    files = None
+    if lines is not None:
+        files = [(name, int(size), int(changed)) for name, size, changed in (line.rsplit("\t", 2) for line in lines)]
     findings = look(session, path, schema, footers=True, only=files)
     footers = merge_footers(session, path, findings.schemas, partition_names(findings))
     new = [each for each in footers.differences if not any(each.same_as(known) for known in preview.footers)]

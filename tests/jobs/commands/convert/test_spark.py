@@ -222,6 +222,24 @@ def test_files_that_come_and_go_in_the_same_layout_are_named(lake, engine, marks
     assert result.details["files_in_table"] == 2
 
 
+@pytest.mark.parametrize("is_listed", [True, False], ids=["few files", "too many for a list"])
+def test_a_file_that_came_since_the_inspection_is_judged_as_the_others_were(lake, engine, marks, report, is_listed):
+    """Beyond 10,000 files the inspection keeps no list of them, and a digest tells that some differ."""
+    path = lake.write("t/p=1")
+    command = Convert(str(path), None, "parquet", "p int")
+    preview = engine.preview(command, None, marks, report).as_json()
+    seen = preview if is_listed else preview | {"manifest": None}
+    (path / "p=2").mkdir()
+    (path / "p=2" / "come.parquet").write_bytes(b"no parquet")
+    with pytest.raises(CommandRefused) as refused:
+        engine.run(command, seen, UNCHECKED, marks, report)
+    assert "come.parquet" in str(refused.value)
+    assert not (path / "_delta_log").exists()
+    (path / "p=2" / "come.parquet").unlink()
+    (path / "p=2").rmdir()
+    assert engine.run(command, seen, UNCHECKED, marks, report).version == 0
+
+
 def test_two_converts_at_once_never_make_two_first_commits(lake, engine, marks, report):
     """What happens without Levee's lease: Delta itself must not commit twice (the lease is tested with the jobs)."""
     path = lake.write("t")
