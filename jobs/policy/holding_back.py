@@ -10,6 +10,7 @@ from console.accounts.authority import GrantScope
 from jobs.domain.policy import ANY
 from jobs.domain.states import IN_REVIEW
 from jobs.models import Job, Schedule, Stream
+from tables.models import Root, Table
 
 ROUND = "stream_round"  # the command that a stream's rounds are
 
@@ -25,16 +26,21 @@ class HeldBack:
 
 def held_back(scope: GrantScope, command: str) -> HeldBack:
     """Those on the tables of the scope, of one command or, for ANY, of all."""
-    tables, of = _within(scope), Q() if command == ANY else Q(command=command)
-    requests = Job.objects.filter(tables, of, state__in=IN_REVIEW)
-    wider = tables | Q(root=scope.root_id) if scope.root_id else tables
-    schedules = Schedule.objects.filter(wider, of, state=Schedule.State.ACTIVE, removed_at=None)
-    streams = Stream.objects.filter(tables, state=Stream.State.RUNNING, removed_at=None)
+    of = Q() if command == ANY else Q(command=command)
+    requests = Job.objects.filter(_below(scope, "table__path"), of, state__in=IN_REVIEW)
+    on = _below(scope, "table__path") | _below(scope, "root__uri")
+    schedules = Schedule.objects.filter(on, of, state=Schedule.State.ACTIVE, removed_at=None)
+    streams = Stream.objects.filter(_below(scope, "table__path"), state=Stream.State.RUNNING, removed_at=None)
     takes_streams = command in (ANY, ROUND)
     return HeldBack(requests.count(), schedules.count(), streams.count() if takes_streams else 0)
 
 
-def _within(scope: GrantScope) -> Q:
+def _below(scope: GrantScope, name: str) -> Q:
+    """What lies at or below the place of the scope, by its path: in roots inside it as well."""
     if scope.root_id:
-        return Q(table__root=scope.root_id)
-    return Q(table=scope.table_id) if scope.table_id else Q()
+        place = Root.objects.values_list("uri", flat=True).get(pk=scope.root_id)
+    elif scope.table_id:
+        place = Table.objects.values_list("path", flat=True).get(pk=scope.table_id)
+    else:
+        return Q(**{f"{name}__isnull": False})
+    return Q(**{name: place}) | Q(**{f"{name}__startswith": f"{place}/"})

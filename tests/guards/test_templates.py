@@ -99,7 +99,8 @@ def test_keys_go_along_every_table_of_names():
 
 def test_who_can_approve_stands_wherever_a_request_needs_approvals():
     """Before it is made: a request that nobody can approve isn't worth its reason."""
-    telling = [path for path in TEMPLATES if 'required_approvals|counted:"approval"' in path.read_text()]
+    needs = re.compile(r'(?:needs|waits for) \{\{ [\w.]+\|counted:"approval"', re.IGNORECASE)
+    telling = [path for path in TEMPLATES if needs.search(path.read_text())]
     assert len(telling) >= 6
     lacking = [str(path) for path in telling if "_candidates.html" not in path.read_text()]
     assert lacking == []

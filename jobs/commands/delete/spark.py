@@ -28,7 +28,7 @@ UNCOUNTED = "Delta recorded no count of the deleted rows: the log doesn’t reco
 
 
 def preview_delete(session: SparkSession, command: Delete, version: int | None, report: Report) -> Matched:
-    """Counts the rows that match at a version (None: the newest) by reading them, never from statistics.
+    """Counts the rows that match at a version (None: the newest) by reading them, never from statistics; all rows as Delta tells them.
 
     A whole table gets no hash: its delete may run at this one version only, so Spark needn't read any column.
     """
@@ -38,9 +38,7 @@ def preview_delete(session: SparkSession, command: Delete, version: int | None, 
         rows, condition = rows_of(session, table), _condition(session, command)
         matching = rows if condition is None else rows.filter(condition)
         measured = measure(matching, hashed=condition is not None)
-        total = (
-            measured.rows if condition is None else measure(rows, hashed=False).rows
-        )  # a count alone comes from the log
+        total = measured.rows if condition is None else rows.count()
     return Matched(version_of(table), measured.rows, total, measured.rows_hash, measured.files, measured.bytes)
 
 

@@ -137,10 +137,10 @@ def consequences_of(
             " or reader that takes longer than that may lose files that it needs."
         )
         consequences.append(said("check_off", text))
-    if retention > own:
+    if retention > own and not lite:
         text = (
-            f"Of files that were removed longer ago than the table’s own {in_words(own)}, {in_words(retention)} keep those alone that were"
-            " written since: Delta forgets older removals."
+            f"A file that was removed longer ago than the table’s own {in_words(own)} stays only if it was written in the last"
+            f" {in_words(retention)}: Delta forgets older removals."
         )
         consequences.append(said("keeps_no_more", text))
     if feed and not lite:

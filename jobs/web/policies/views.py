@@ -214,10 +214,10 @@ def policy_confirm(request: HttpRequest, policy_id: uuid.UUID) -> HttpResponse:
     """The second admin's confirmation of the change that the page showed, after a question."""
     rule = rule_for(person_of(request), policy_id)
     change = changes.waiting_of(rule)
-    if change is None and request.method == "GET":
-        return redirect("policies:list")
     if change is not None and not is_answered(request) and not changes.doubt_of(person_of(request), change):
         return ask(request, questions.of_confirmation(rule, change, _wish(change)))
+    if request.method == "GET":
+        return redirect("policies:list")
     return _decided(request, policy_id, services.confirm, "The change is confirmed. It applies now.")
 
 

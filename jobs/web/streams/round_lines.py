@@ -19,7 +19,8 @@ from jobs.commands.stream_round.rules import StreamRound as Round
 from jobs.domain.policy import TableClass
 from jobs.domain.states import ENDED, SENTENCE, State
 from jobs.models import Stream, StreamBatch, StreamRound
-from jobs.policy.needs import Needs, needs_of
+from jobs.policy.candidates import Candidates, candidates_for
+from jobs.policy.needs import needs_of
 from jobs.streams import queries, rounds
 from jobs.streams.sinks import sink_of
 from jobs.web.streams.damaged_lines import lines_text
@@ -77,21 +78,27 @@ def described_sink(stream: Stream, lines: Sequence[RoundLine]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class StreamApproval:
-    """Whether the stream needs an approval, and which one it has: `job` gave it. Until then `needs` says what its next round needs of
-    whom, if the person who looks starts it."""
+    """Whether the stream needs an approval, and which one it has: `job` gave it. Until then how many its next round needs, and whose."""
 
     is_needed: bool
     job: Any = None
-    needs: Needs | None = None
+    required: int = 0
+    candidates: Candidates | None = None
 
 
 def approval_of(person: Person, stream: Stream, definition: Definition) -> StreamApproval:
+    """`person` looks at it, and would start one that nobody has."""
     if not rounds.replaces_rows(stream, definition):
         return StreamApproval(is_needed=False)
     if rounds.is_approved(stream):
         return StreamApproval(is_needed=True, job=stream.approved_by_job)
-    whole = {"class": TableClass.WHOLE_TABLE.value}
-    return StreamApproval(is_needed=True, needs=needs_of(person, Round.kind, stream.table, whole))
+    author = stream.run_by or person
+    needs = needs_of(author, Round.kind, stream.table, {"class": TableClass.WHOLE_TABLE.value})
+    if not needs.required_approvals:
+        return StreamApproval(is_needed=True)
+    shaped = [author, *Person.objects.filter(pk__in=stream.edited_by).exclude(pk=author.pk)]
+    candidates = candidates_for(shaped, needs.policy.role, needs.place, needs.required_approvals)
+    return StreamApproval(is_needed=True, required=needs.required_approvals, candidates=candidates)
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,6 +92,12 @@ def hold(bucket: str | None) -> None:
             cursor.execute("select pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"bucket {name_of(bucket)}"])
 
 
+def _key_of(root: Root) -> str | None:
+    """The key of the row of the root's bucket; None for a directory of this machine."""
+    bucket = bucket_of(root.uri)
+    return None if bucket is None else described_in(bucket).key(bucket)
+
+
 def row_of(root: Root) -> ObjectStore | None:
     """How the root's bucket is reached; None for a directory of this machine."""
     bucket = bucket_of(root.uri)
@@ -143,7 +149,7 @@ def description_in(store: ObjectStore) -> Description:
     try:
         secret, token = (_decrypted(text, store.pk, name) for name, text in _stored(store))
     except (encryption.WrongKey, OSError):
-        names = ", ".join(root.name for root in Root.objects.all() if row_of(root) == store) or store.pk
+        names = ", ".join(root.name for root in Root.objects.all() if _key_of(root) == store.pk) or store.pk
         raise StorageError(
             f"the credential of the root {names} can't be decrypted: {encryption.SETTING} (or the home's file "
             f"{encryption.FILE}) isn't the key that it was encrypted with. Bring that key back, or enter the credential again"

@@ -161,7 +161,7 @@ def _num_records(stats: pa.Array, file: str, problems: Problems) -> pa.Array:
     digits = pc.struct_field(pc.extract_regex(stats, _NUM_RECORDS), "n")
     counts = pc.cast(digits, pa.int64())
     missed = pc.and_(pc.is_null(counts), pc.is_valid(stats))
-    if not _are_whole(stats):
+    if not _are_whole(stats, len(stats) - counts.null_count):
         missed = pc.or_(missed, pa.array([text is not None and not is_whole(text) for text in stats.to_pylist()]))
     if not pc.any(missed).as_py():
         return counts
@@ -169,9 +169,12 @@ def _num_records(stats: pa.Array, file: str, problems: Problems) -> pa.Array:
     return pc.replace_with_mask(counts, missed, pa.array(rest, pa.int64()))
 
 
-def _are_whole(stats: pa.Array) -> bool:
-    """Whether each of the statistics looks whole (`parsing.is_whole`), told by all of their bytes at once. False may be wrong."""
+def _are_whole(stats: pa.Array, counted: int) -> bool:
+    """Whether each of the statistics looks whole (`is_whole`), told by all of their bytes at once; `counted` of them begin with a number.
+
+    False may be wrong, and True where one lacks the bracket that another one has too many.
+    """
     content = stats.buffers()[2]
     text = b"" if content is None else content.to_pybytes()
-    once = text.count(NUM_RECORDS.encode()) == len(stats) - stats.null_count
+    once = text.count(NUM_RECORDS.encode()) == counted
     return once and text.count(b"{") == text.count(b"}") and bool(pc.all(pc.ends_with(stats, "}"), min_count=0).as_py())

@@ -188,7 +188,7 @@ def test_a_store_that_goes_away_ends_the_attempt_and_its_log_says_afterwards_wha
             log_access.find_mark(ORDERS, uuid.UUID(marks.job), version)
     finally:
         store.open()
-        object_stores.ask_again("lake")  # by itself it would be asked half a minute later
+        object_stores.ask_again("s3://lake")  # by itself it would be asked half a minute later
     assert log_access.find_mark(ORDERS, uuid.UUID(marks.job), version) is None
     assert orders.delete("id = 7", marks).version == version + 1
     assert 7 not in orders.ids()

@@ -73,7 +73,7 @@ def from_log(subject: Subject, command: Vacuum) -> dict[str, Any]:
         raise CommandRefused(Refusal("invalid", failure.message, remedy=remedy, engine=failure))
     retention = retention_of(command.retention_hours, own)
     reach = TableReach(subject.table, timezone.now())
-    window = window_of(reach, retention, own)
+    window = window_of(reach, retention, own, lite=command.lite)
     if command.retention_hours is not None:
         refuse_below_streams(subject, command.retention_hours, window)
     readable = readable_spans(reach)
@@ -98,7 +98,7 @@ def with_measure(subject: Subject, command: Vacuum, measure: Deletable) -> dict[
     own = own_retention(subject)
     retention = retention_of(command.retention_hours, own)
     reach = TableReach(subject.table, timezone.now())
-    window = window_of(reach, retention, own)
+    window = window_of(reach, retention, own, lite=command.lite)
     readable = readable_spans(reach)
     lost = within(measure.dying, readable)
     return _values(subject, command, window, readable, lost) | {
@@ -128,7 +128,10 @@ def _values(
     retention = retention_of(command.retention_hours, own)
     readers, clones = readers_of(subject, lost, readable), needs_of_clones(subject)
     behind = streams_behind(subject, window)
-    reading, cloned = [*said_of_streams(behind), *said_of(readers)], list(said_of_clones(clones))
+    reading, cloned = (
+        [*said_of_streams(behind, certain=window.is_certain), *said_of(readers)],
+        list(said_of_clones(clones)),
+    )
     needed_by = [*reading, *_undos(subject, lost), *cloned]
     return {
         "class": class_of(retention),

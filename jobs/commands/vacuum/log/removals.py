@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from django.db.models import Count, Max, QuerySet, Sum
@@ -19,30 +19,48 @@ MILLISECOND = timedelta(milliseconds=1)
 class Window:
     """The times of a vacuum, ms since 1970. What was removed before `cut` goes, if it was written before `asked`.
 
-    Delta forgets removals from before `oldest`, so that a retention longer than the table's own keeps none of those files for having been
-    removed late, but only for having been written late (Delta 4.4.0, VacuumCommand.gc).
+    One that lists the directory forgets removals from before `oldest`: a retention longer than the table's own keeps none of those files
+    for having been removed late, but only for having been written late (Delta 4.4.0, VacuumCommand.gc). A lite one looks at what was
+    removed before `asked`, however long ago.
     """
 
     now: int
     asked: int
     oldest: int
     vacuumed: int  # what earlier vacuums deleted before
+    lite: bool = False
 
     @property
     def cut(self) -> int:
-        return max(self.asked, self.oldest)
+        return self._cut(self.asked)
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether all that was removed before the cut goes: else also when it was written decides, which the log doesn't tell."""
+        return self.cut == self.asked
 
     def cut_after(self, hours: int) -> int:
         """The cut of a vacuum that keeps so many hours."""
-        return max(self.now - hours * HOUR_MS, self.oldest)
+        return self._cut(self.now - hours * HOUR_MS)
+
+    def keeps_by(self, hours: int) -> bool:
+        """Whether so many hours keep what was removed within them."""
+        return self.cut_after(hours) == self.now - hours * HOUR_MS
+
+    def certain(self) -> Window:
+        """With the files alone that go whenever they were written."""
+        return replace(self, oldest=min(self.asked, self.oldest))
+
+    def _cut(self, asked: int) -> int:
+        return asked if self.lite else max(asked, self.oldest)
 
 
-def window_of(reach: TableReach, retention: timedelta, own: timedelta) -> Window:
+def window_of(reach: TableReach, retention: timedelta, own: timedelta, *, lite: bool) -> Window:
     """The times of a vacuum that keeps `retention` of a table whose own is `own`, at the time of `reach`."""
     now = int(reach.now.timestamp() * 1000)
     until = reach.vacuumed_until
     vacuumed = 0 if until is None else int(until.timestamp() * 1000)
-    return Window(now, now - retention // MILLISECOND, now - own // MILLISECOND, vacuumed)
+    return Window(now, now - retention // MILLISECOND, now - own // MILLISECOND, vacuumed, lite)
 
 
 def removals(subject: Subject, window: Window, before: int) -> QuerySet[Commit]:

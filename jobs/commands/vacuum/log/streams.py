@@ -62,20 +62,22 @@ def _time(text: str) -> datetime:
     return at if at.tzinfo else at.replace(tzinfo=UTC)
 
 
-def said_of_streams(behind: Sequence[Behind]) -> Iterator[str]:
-    """A sentence on each for those who approve the vacuum; beyond MOST_NAMED, how many more."""
+def said_of_streams(behind: Sequence[Behind], *, certain: bool) -> Iterator[str]:
+    """A sentence on each for those who approve the vacuum; beyond MOST_NAMED, how many more. `certain`: the files surely go."""
+    deletes = "deletes" if certain else "may delete"
     for each in behind[:MOST_NAMED]:
         yield (
             f"The stream {each.stream.name} into {each.stream.table.name} still has to read version {each.version:,} of this table, and the"
-            f" vacuum deletes files that version {each.last:,} removed: run the stream first, or its next round may fail."
+            f" vacuum {deletes} files that version {each.last:,} removed: run the stream first, or its next round may fail."
         )
     if more := max(0, len(behind) - MOST_NAMED):
         yield f"{more:,} more {'stream still has' if more == 1 else 'streams still have'} to read such versions."
 
 
 def refuse_below_streams(subject: Subject, hours: int, window: Window) -> None:
-    """Raises CommandRefused `invalid` if a stream still needs files that the given hours don't keep."""
-    if not (behind := streams_behind(subject, window)):
+    """Raises CommandRefused `invalid` if a stream still needs files that the given hours surely don't keep."""
+    sure = window.certain()
+    if not (behind := streams_behind(subject, sure)):
         return
     first = min(behind, key=lambda each: each.version)
     more = "" if len(behind) == 1 else f" and {counted(len(behind) - 1, 'more stream')}"
@@ -84,12 +86,12 @@ def refuse_below_streams(subject: Subject, hours: int, window: Window) -> None:
         f" and a vacuum that keeps {hours:,} {'hour' if hours == 1 else 'hours'} deletes files that version {first.last:,} removed."
     )
     needed = (
-        removals(subject, window, window.cut).filter(version__gte=first.version).aggregate(at=Min("committed_at"))["at"]
+        removals(subject, sure, sure.cut).filter(version__gte=first.version).aggregate(at=Min("committed_at"))["at"]
     )
     enough = -(-(window.now - int(needed.timestamp() * 1000)) // HOUR_MS)
     remedy = f"Run the stream first, or remove it; or keep at least {counted(enough, 'hour')}."
-    if window.now - enough * HOUR_MS < window.oldest:
-        remedy = "Run the stream first, or remove it. No retention keeps these files: they were removed longer ago than the table’s own."
+    if not window.keeps_by(enough):
+        remedy = "Run the stream first, or remove it; or keep more hours than these files are old."
     raise CommandRefused(Refusal("invalid", text, remedy=remedy))
 
 
@@ -100,7 +102,8 @@ def streams_meanwhile(subject: Subject, job: Job, command: Vacuum) -> str:
         return ""
     own = timedelta(milliseconds=int(preview["own_retention_ms"]))
     planned_at = datetime.fromtimestamp(int(preview["planned_at_ms"]) / 1000, UTC)
-    window = window_of(TableReach(subject.table, planned_at), retention_of(command.retention_hours, own), own)
+    retention = retention_of(command.retention_hours, own)
+    window = window_of(TableReach(subject.table, planned_at), retention, own, lite=command.lite)
     # What was removed since the preview stays.
     last = newest_removal(subject, window, int(preview["measured_at_version"]))
     seen = preview.get("behind_streams", ())

@@ -54,7 +54,7 @@ def test_a_key_that_is_gone_is_taken_out_and_a_store_that_is_away_proves_nothing
             asked(subject)
     finally:
         store.open()
-        object_stores.ask_again("lake")
+        object_stores.ask_again("s3://lake")
     preview = with_look(subject, asked(subject))
     assert (preview["files"], preview["rows"], preview["sample"]) == (1, 10, ["p=1/part-0.parquet"])
     result = engine.run(Repair("t", PLACE), preview, Checked(subject.version), fresh(), report)

@@ -92,16 +92,34 @@ def test_hours_below_what_a_stream_needs_are_refused_and_those_that_it_needs_are
     assert needed_by(sales, enough) == []
 
 
-@pytest.mark.parametrize("hours", [169, 200, 14 * 24, 30 * 24])
+@pytest.mark.parametrize("hours", [169, 200, 14 * 24, 19 * 24])
 def test_more_hours_than_the_tables_own_keep_none_of_what_a_stream_needs(sales, hours):
-    """Delta forgets removals that are older than the table's own retention, whatever a vacuum is asked to keep."""
+    """Delta forgets removals that are older than the table's own retention; version 1's are 20 days old, and its files 30."""
     reader(sales, reads_from=1)
     with pytest.raises(CommandRefused) as refused:
         needed_by(sales, hours)
     [refusal] = refused.value.refusals
     assert "deletes files that version 1 removed" in refusal.message
-    assert "No retention keeps these files" in str(refusal.remedy)
+    assert "keep more hours than these files are old" in str(refusal.remedy)
     assert "at least" not in str(refusal.remedy)
+
+
+@pytest.mark.parametrize("hours", [21 * 24, 31 * 24, 60 * 24])
+def test_where_the_files_own_age_decides_the_stream_is_named_and_nothing_refused(sales, hours):
+    reader(sales, reads_from=1)
+    [text] = needed_by(sales, hours)
+    assert "may delete files that version 1 removed" in text
+
+
+def test_a_lite_vacuum_keeps_what_was_removed_within_its_hours(sales):
+    reader(sales, reads_from=1)
+    lite = Vacuum(str(sales.pk), 21 * 24, lite=True, path=sales.path)
+    found = from_log(subject_of(sales.pk), lite)
+    assert (found["files"], found["exact"], found["needed_by"]) == (0, True, [])
+    assert not [each for each in found["consequences"] if each["code"] == "keeps_no_more"]
+    with pytest.raises(CommandRefused) as refused:
+        from_log(subject_of(sales.pk), Vacuum(str(sales.pk), 200, lite=True, path=sales.path))
+    assert "keep at least 481 hours" in str(refused.value.refusals[0].remedy)
 
 
 @pytest.mark.parametrize("hours", [None, 12, 169, 14 * 24, 25 * 24, 60 * 24])
