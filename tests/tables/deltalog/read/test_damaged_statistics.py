@@ -6,6 +6,7 @@ import pyarrow as pa
 import pytest
 
 from tables.deltalog.checkpoints.rows import _num_records
+from tables.deltalog.read.actions import AddFile
 from tables.deltalog.read.parsing import _in_lines, num_records_of
 from tables.deltalog.read.problems import Problems
 
@@ -41,6 +42,7 @@ def in_a_commit(stats):
     }
     problems = Problems()
     [action] = _in_lines(1, json.dumps({"add": add}, separators=(",", ":")).encode(), "0.json", problems)
+    assert isinstance(action, AddFile)
     return action.num_records, problems.found()
 
 
