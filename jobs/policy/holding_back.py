@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from django.db.models import Q
 
 from console.accounts.authority import GrantScope
+from jobs.commands.registry import ROWS
 from jobs.domain.policy import ANY
 from jobs.domain.states import IN_REVIEW
 from jobs.models import Job, Schedule, Stream
 from tables.models import Root, Table
 
-ROUND = "stream_round"  # the command that a stream's rounds are
+STREAMS = "streams"  # the queue that the rounds of streams wait in
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ def held_back(scope: GrantScope, command: str) -> HeldBack:
     on = _below(scope, "table__path") | _below(scope, "root__uri")
     schedules = Schedule.objects.filter(on, of, state=Schedule.State.ACTIVE, removed_at=None)
     streams = Stream.objects.filter(_below(scope, "table__path"), state=Stream.State.RUNNING, removed_at=None)
-    takes_streams = command in (ANY, ROUND)
+    takes_streams = command == ANY or ROWS[command].queue == STREAMS
     return HeldBack(requests.count(), schedules.count(), streams.count() if takes_streams else 0)
 
 
