@@ -43,5 +43,5 @@ def _below(scope: GrantScope, name: str) -> Q:
     elif scope.table_id:
         place = Table.objects.values_list("path", flat=True).get(pk=scope.table_id)
     else:
-        return Q(**{f"{name}__isnull": False})
+        return Q()
     return Q(**{name: place}) | Q(**{f"{name}__startswith": f"{place}/"})

@@ -36,9 +36,7 @@ class StoreKind:
     probe: Callable[[str, Callable[[], Any]], Probe]
     aliases: frozenset[str] = frozenset()  # schemes that others write for the same
     described: Described | None = None  # how its roots say how it is reached, where they do
-    hadoop: Mapping[str, str] = field(
-        default_factory=dict
-    )  # what Hadoop is told once, before its first file system there
+    hadoop: Mapping[str, str] = field(default_factory=dict)  # told to Hadoop once, before its first file system there
     user: Callable[[], str] | None = None  # whom Levee is there, where that isn't a key
     copies: bool = True  # Levee copies files there
     # Removes those below a prefix of which the function says so, by folder and name; where there are keys alone.

@@ -42,7 +42,7 @@ def of_protection(name: str, on: str, command: str, held: HeldBack) -> Question:
         ),
         (
             "Schedules",
-            f"{counted(held.schedules, 'active schedule stops', 'active schedules stop')} where a run comes to such a table",
+            f"{counted(held.schedules, 'active schedule stops', 'active schedules stop')}; those for many tables leave these out",
         ),
         ("Streams", f"{counted(held.streams, 'stream stops', 'streams stop')} at the next round"),
         (

@@ -106,7 +106,7 @@ class WorkerDrain(APIView):
     @extend_schema(operation_id="workers_drain", request=DrainBody, responses=WorkerSerializer)
     def post(self, request: Request, worker_id: uuid.UUID) -> Response:
         worker = get_object_or_404(Worker, pk=worker_id)
-        services.drain(Actor.of(request), worker, body_of(request, DrainBody)["drain"])
+        services.drain(Actor.of(request), worker, on=body_of(request, DrainBody)["drain"])
         return Response(_now(worker_id))
 
 

@@ -11,16 +11,13 @@ from console.audit.services import record
 from jobs.models import Worker
 
 
-def drain(actor: Actor, worker: Worker, on: bool | None = None) -> bool:
-    """Asks the worker to claim nothing more (`on`), or to claim again; without `on` it toggles. Returns what was asked."""
-    if on is None:
-        on = worker.drain_requested_at is None
+def drain(actor: Actor, worker: Worker, *, on: bool) -> None:
+    """Asks the worker to claim nothing more (`on`), or to claim again."""
     wish = Now() if on else None
     with transaction.atomic():
         after = {"draining": on}
         record(actor, Action.WORKER_DRAIN, ObjectKind.WORKER, worker.pk, worker.name, after=after)
         Worker.objects.filter(pk=worker.pk).update(drain_requested_at=wish)
-    return on
 
 
 def restart(actor: Actor, worker: Worker) -> None:

@@ -40,9 +40,10 @@ def _workers_context() -> dict[str, Any]:
 @requires(Permission.WORKER_MANAGE)
 @require_POST
 def worker_drain(request: HttpRequest, worker_id: uuid.UUID) -> HttpResponse:
-    """Drains a worker: it finishes what it runs and claims nothing more. A second time: lets it claim again."""
+    """Drains a worker: it finishes what it runs and claims nothing more. With `drain` "false": lets it claim again."""
     worker = get_object_or_404(Worker, pk=worker_id)
-    takes_none = services.drain(Actor.of(request), worker)
+    takes_none = request.POST.get("drain") != "false"
+    services.drain(Actor.of(request), worker, on=takes_none)
     then = "finishes what it runs and takes no other job" if takes_none else "takes jobs again"
     messages.success(request, f"{worker.name} {then}.")
     return redirect("jobs:workers")

@@ -10,7 +10,7 @@ from typing import Any
 from tables.storage.objects.errors import turning_panics
 from tables.storage.trees import BLOCK, Copies
 
-# The largest object that S3 copies in one request; the others copy larger ones too.
+# The largest object that S3 copies in one request.
 MOST_COPIED = 5 << 30
 
 

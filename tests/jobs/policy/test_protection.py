@@ -21,10 +21,12 @@ from jobs.commands.delete.rules import Delete
 from jobs.commands.optimize.rules import Optimize
 from jobs.commands.vacuum.rules import Vacuum
 from jobs.dispatcher import protected_jobs
+from jobs.domain.policy import ANY
 from jobs.domain.states import Cause, State
 from jobs.lifecycle.transitions import move
 from jobs.models import Job, PolicyChange, PolicyRule, TableLease
 from jobs.policy import protection, services
+from jobs.policy.holding_back import HeldBack, held_back
 from jobs.policy.services import Terms
 from jobs.requests.asking import request
 from jobs.web.catalog_port import KnownJobs
@@ -298,6 +300,24 @@ def test_a_form_says_so_before_anything_is_typed(act, olga, sales):
     protect(sales)
     answer = browser(olga).get(f"{address}?version=0" if act == "restore" else address)
     assert "the rule “Ledger” protects it" in answer.content.decode()
+
+
+def test_what_a_rule_would_hold_back_is_counted_by_place_as_it_holds(sales):
+    """Roots inside the place and schedules by tag as well; streams only where it forbids their rounds."""
+    inner = factories.RootFactory(uri=f"{sales.root.uri}/inner", name="inner")
+    table = factories.TableFactory(root=inner, path=f"{inner.uri}/t", name="t")
+    beside = factories.TableFactory(root=factories.RootFactory(uri=f"{sales.root.uri}-beside", name="beside"))
+    olga = factories.person_with("operator")
+    for each in (sales, table, beside):
+        factories.job_on(each, olga, state=State.AWAITING_APPROVAL)
+    factories.schedule(table, olga)
+    factories.schedule(None, olga, tag="gold")
+    factories.stream(table, olga, state="running", run_by=olga)
+    everything, root = GrantScope(), GrantScope(root_id=sales.root_id)
+    assert held_back(everything, ANY) == HeldBack(3, 2, 1)
+    assert held_back(root, ANY) == HeldBack(2, 1, 1)
+    assert held_back(GrantScope(table_id=sales.pk), ANY) == HeldBack(1, 0, 0)
+    assert held_back(root, "optimize") == HeldBack(0, 1, 0)
 
 
 def test_an_admin_protects_a_table_from_its_page(sales):

@@ -128,10 +128,8 @@ def _values(
     retention = retention_of(command.retention_hours, own)
     readers, clones = readers_of(subject, lost, readable), needs_of_clones(subject)
     behind = streams_behind(subject, window)
-    reading, cloned = (
-        [*said_of_streams(behind, certain=window.is_certain), *said_of(readers)],
-        list(said_of_clones(clones)),
-    )
+    reading = [*said_of_streams(behind, certain=window.is_certain), *said_of(readers)]
+    cloned = list(said_of_clones(clones))
     needed_by = [*reading, *_undos(subject, lost), *cloned]
     return {
         "class": class_of(retention),
@@ -192,9 +190,8 @@ def _tombstones(subject: Subject, window: Window, readable: Sequence[Span]) -> _
     removed = removed.filter(there)
     gone = removed.filter(pc.less(removed["time"], window.cut))
     lost = [] if first is None else dying(changes, gone["key"].combine_chunks(), first, subject.version)
-    sure = pc.all(
-        pc.less(gone["time"], window.asked), min_count=0
-    ).as_py()  # else the log doesn't tell when they were written
+    # Of files that were removed later, the log doesn't tell whether they were written before.
+    sure = pc.all(pc.less(gone["time"], window.asked), min_count=0).as_py()
     return _Tombstones(gone.num_rows, bytes_of(gone), list(_curve(removed, window)), within(lost, readable), exact=sure)
 
 

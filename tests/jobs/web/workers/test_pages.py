@@ -20,7 +20,9 @@ def test_a_drained_worker_is_told_to_take_jobs_again(client):
     drained = client.post(f"/workers/{worker.pk}/drain/", follow=True).content.decode()
     assert "spark@here finishes what it runs and takes no other job." in drained
     assert "Let spark@here take jobs again" in drained
-    again = client.post(f"/workers/{worker.pk}/drain/", follow=True).content.decode()
+    twice = client.post(f"/workers/{worker.pk}/drain/", follow=True).content.decode()
+    assert "takes no other job" in twice, "from a page that was older"
+    again = client.post(f"/workers/{worker.pk}/drain/", {"drain": "false"}, follow=True).content.decode()
     assert "spark@here takes jobs again." in again
     assert "Drain spark@here" in again
     assert Worker.objects.get().drain_requested_at is None
