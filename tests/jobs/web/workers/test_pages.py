@@ -36,3 +36,12 @@ def test_a_restart_asks_first_and_says_so_afterwards(client):
     done = client.post(f"/workers/{worker.pk}/restart/", SURE, follow=True).content.decode()
     assert "spark@here restarts as soon as it is idle." in done
     assert Worker.objects.get().restart_requested_at is not None
+
+
+def test_a_dispatcher_takes_no_jobs_and_has_no_such_buttons(client):
+    factories.WorkerFactory(name="spark@here")
+    factories.WorkerFactory(name="the dispatcher", kind="dispatcher")
+    page = client.get("/workers/").content.decode()
+    assert "Drain spark@here" in page
+    assert "the dispatcher" in page
+    assert "Drain the dispatcher" not in page
