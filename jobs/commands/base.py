@@ -70,13 +70,14 @@ class Drift:
 @dataclass(frozen=True, slots=True)
 class Found:
     """A finished preview: the values to store, the version they hold for, a sentence if there is nothing to do, and the
-    refusals if the command must not run."""
+    refusals if the command must not run. `constraints` is what Spark is asked of the table's, as a subject asks it."""
 
     preview: Mapping[str, Any]
     base_version: int | None
     nothing_to_do: str | None = None
     refusals: tuple[Refusal, ...] = ()
     further: Further | None = None
+    constraints: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

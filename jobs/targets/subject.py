@@ -6,14 +6,19 @@ import hashlib
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
 
 from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
 from jobs.domain.predicates.printing import to_text
 from jobs.domain.predicates.schema import Schema
 from jobs.domain.predicates.tree import Node
+from jobs.predicates.constraints import constraints_question
 from jobs.predicates.reading import parse
 from jobs.predicates.table_schema import schema_of
 from tables.deltalog.read.actions import Metadata
+from tables.deltalog.rules.active_features import has_conditions
 from tables.deltalog.rules.features import CATALOG_MANAGED
 from tables.deltalog.rules.other_formats import other_formats
 from tables.deltalog.rules.schema import SchemaError, Struct, compact, parse_schema, without_high_water_marks
@@ -64,6 +69,14 @@ class Subject:
     def read(self, text: str) -> Node:
         """The tree of a predicate on this table. Raises CommandRefused (`predicate_refused`)."""
         return parse(text, self.schema)
+
+    def asked_of_constraints(
+        self, files: pa.Table | None = None, *, kept_by: Mapping[str, Any] | None = None, redefines: bool = False
+    ) -> dict[str, Any] | None:
+        """What Spark is asked of the table's constraints and generated columns, as `constraints_question`; None for one without any."""
+        if not has_conditions(self.configuration, self.struct):
+            return None
+        return constraints_question(self.table.path, self.version, files, kept_by=kept_by, redefines=redefines)
 
 
 def subject_of(table_id: uuid.UUID) -> Subject:

@@ -20,6 +20,7 @@ from jobs.lifecycle.cancelling import digest_of
 from jobs.lifecycle.transitions import Fenced, move
 from jobs.models import Attempt, Job
 from jobs.policy import evaluate
+from jobs.predicates.constraints import KIND
 from jobs.schedules import closing, refusals
 from jobs.targets import places
 from jobs.worker.claimed_job import ClaimedJob
@@ -37,7 +38,8 @@ class PreviewWork(ClaimedJob):
                 places.check_claimed(self.job.location)
                 with watch.engine_runs():
                     self._look_at_files()
-                    outcome = self._rehearsed(self._further(self.handling.preview(self.job, self._measured)))
+                    found = self._let_by_constraints(self.handling.preview(self.job, self._measured))
+                    outcome = self._rehearsed(self._further(found))
             except CommandRefused as refused:
                 self._end(State.FAILED, error=endings.refused(refused.refusals))
             except EngineLost:
@@ -56,6 +58,12 @@ class PreviewWork(ClaimedJob):
 
     def broken(self, error: Exception) -> None:
         self._end(State.FAILED, error=endings.broken(self.job, self.who, error))
+
+    def _let_by_constraints(self, found: Found) -> Found:
+        """The preview as it is, where anything would run. Raises CommandRefused if the table's constraints don't let it."""
+        if found.constraints is not None and not found.refusals and not found.nothing_to_do:
+            self.engine.read(KIND, dict(found.constraints), self.marks, self.report)
+        return found
 
     def _further(self, found: Found) -> Found:
         """With the answer of the read that goes further than the measure. The command needs none, so its failure fails nothing."""

@@ -22,6 +22,7 @@ from jobs.commands.set_properties import spark as set_properties
 from jobs.commands.stream_round.spark import run as stream_round
 from jobs.commands.vacuum.spark import run as vacuum
 from jobs.domain.engine import Report
+from jobs.engine.constraints import read_constraints
 from jobs.engine.metastore.names import read_metastore
 from jobs.engine.profiles.reading import read_profile
 from jobs.engine.row_diff.reading import read_row_diff
@@ -82,5 +83,6 @@ READS: dict[str, Read] = {
     "row_diff": _read_row_diff,
     "profile": _read_profile,
     "metastore": _read_metastore,
+    "constraints": read_constraints,
     **{kind: read for runner in RUNNERS.values() for kind, read in runner.reads.items()},
 }

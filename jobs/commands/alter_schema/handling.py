@@ -66,7 +66,11 @@ class AlterSchemaHandling(Handling[AlterSchema]):
         _, values = previewed(subject, command)
         if values["constraints"]:
             values = with_counts(values, _violating(measured, subject.version).rows)
-        return Found(values, subject.version, refusals=violations(values, subject.table.path))
+        # A change that drops a column may mend the very one that Delta refuses.
+        redefines = "drop" not in {opened(change)[0] for change in command.changes}
+        constraints = subject.asked_of_constraints(redefines=redefines)
+        refusals = violations(values, subject.table.path)
+        return Found(values, subject.version, refusals=refusals, constraints=constraints)
 
     def drift(self, job: Job, measured: Measured) -> Drift | None:
         return _by_log(job, subject_to_change(job.table_id))

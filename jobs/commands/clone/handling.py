@@ -93,7 +93,8 @@ class CloneHandling(Handling[Clone]):
             if not isinstance(found, Restorable):
                 raise TypeError(f"a clone is measured by its version, not by {type(found).__name__}")
             refusals = _gone(found)
-        return Found(values, None, refusals=refusals)
+        constraints = subject.asked_of_constraints(redefines=True) if command.version == subject.version else None
+        return Found(values, None, refusals=refusals, constraints=constraints)
 
     def drift(self, job: Job, measured: Measured) -> Drift | None:
         return _by_log(job)

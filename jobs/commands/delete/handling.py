@@ -21,7 +21,15 @@ from jobs.commands.base import (
     Prepared,
     stored,
 )
-from jobs.commands.delete.log import LogPreview, from_log, further_question, uncounted, with_count, with_passed_over
+from jobs.commands.delete.log import (
+    LogPreview,
+    files_copied,
+    from_log,
+    further_question,
+    uncounted,
+    with_count,
+    with_passed_over,
+)
 from jobs.commands.delete.rules import PASSED_OVER, ROWS_LEFT, Delete
 from jobs.domain.engine import Checked
 from jobs.domain.errors import ANOTHER_TABLE, CommandRefused
@@ -71,14 +79,16 @@ class DeleteHandling(Handling[Delete]):
             return Found(exact, subject.version, nothing_to_do=NOTHING)
         matched = _matched(measured, subject.version)
         values = _with_readers(with_count(log, subject, matched), subject)
-        found = _found(values, subject.version)
+        copied = files_copied(log, subject, matched)
+        constraints = subject.asked_of_constraints(copied, kept_by=stored(Delete, job).tree)
+        found = replace(_found(values, subject.version), constraints=constraints)
         question = further_question(log, subject, stored(Delete, job).tree)
         if question is None:
             return found
         files = log.passed_over.num_rows
 
         def told(answer: Mapping[str, Any]) -> Found:
-            return _found(with_passed_over(values, answer, files), subject.version)
+            return replace(_found(with_passed_over(values, answer, files), subject.version), constraints=constraints)
 
         return replace(found, further=Further(PASSED_OVER, question, told))
 

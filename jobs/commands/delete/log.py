@@ -105,6 +105,11 @@ def with_count(preview: LogPreview, subject: Subject, matched: Matched) -> dict[
     }
 
 
+def files_copied(preview: LogPreview, subject: Subject, matched: Matched) -> pa.Table | None:
+    """The files whose other rows a rewrite copies; None where Delta copies none."""
+    return _touched(preview, subject.table.path, matched.files) if preview.values["branch"] == "rewrite" else None
+
+
 def uncounted(preview: LogPreview, seconds: float) -> dict[str, Any]:
     """The log's bounds if Spark couldn't count within `seconds`, in the whole-table class.
 

@@ -9,7 +9,7 @@ from typing import Any
 from console.audit.actor import Actor
 from console.base.errors import Problem
 from jobs.commands.base import Drift, Found, Handling, Measured, Prepared, definition_drift, definition_look, stored
-from jobs.commands.drop_feature.log import preview_of, written_for
+from jobs.commands.drop_feature.log import files_rewritten, preview_of, written_for
 from jobs.commands.drop_feature.rules import REWRITING, DropFeature, is_done, operations_in
 from jobs.domain.errors import CommandRefused
 from jobs.domain.results import Result
@@ -48,8 +48,9 @@ class DropFeatureHandling(Handling[DropFeature]):
         return Prepared(written, table.path, lambda: table, preview)
 
     def preview(self, job: Job, measured: Measured) -> Found:
-        subject = subject_to_change(job.table_id)
-        return Found(preview_of(subject, stored(DropFeature, job)), subject.version)
+        subject, command = subject_to_change(job.table_id), stored(DropFeature, job)
+        constraints = subject.asked_of_constraints(files_rewritten(subject, command), redefines=True)
+        return Found(preview_of(subject, command), subject.version, constraints=constraints)
 
     def drift(self, job: Job, measured: Measured) -> Drift | None:
         return definition_drift(job, subject_to_change(job.table_id))

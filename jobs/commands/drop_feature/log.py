@@ -7,12 +7,15 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from django.utils import timezone
 
 from jobs.commands.drop_feature.rules import (
     MAPPING,
     PROTECTED,
     PROTECTION,
+    VECTORS,
     DropFeature,
     consequences_of,
     irreversible_of,
@@ -88,6 +91,14 @@ def from_log(subject: Subject, command: DropFeature) -> dict[str, Any]:
             *unseen_by(subject.other_formats),
         ],
     }
+
+
+def files_rewritten(subject: Subject, command: DropFeature) -> pa.Table | None:
+    """The live files that Delta surely writes again before it can do without the feature: all, or those with deletion vectors."""
+    files = subject.snapshot.files() if command.feature in (MAPPING, VECTORS) else None
+    if files is None or command.feature == MAPPING:
+        return files
+    return files.filter(pc.is_valid(files.column("deletion_vector")))
 
 
 def wait_of(subject: Subject) -> str:

@@ -16,7 +16,7 @@ from jobs.domain.delta.protocols import FEATURES, DeltaProtocol, protocol_with, 
 
 Way = Literal["plain", "fast", "truncate"]
 DROPPED = "DROP FEATURE"  # the operation of the commit that takes it out of the protocol
-PROTECTION, MAPPING = "checkpointProtection", "columnMapping"
+PROTECTION, MAPPING, VECTORS = "checkpointProtection", "columnMapping", "deletionVectors"
 # Readers need them also for old versions: dropped at once, the old part of the log has to be protected; else it has to go first.
 PROTECTED = frozenset(name for name, feature in FEATURES.items() if feature.removable and feature.for_readers)
 MADE_CHANGES = "DELTA_FEATURE_DROP_WAIT_FOR_RETENTION_PERIOD"  # the request took the first of two steps

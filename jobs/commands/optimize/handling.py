@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import pyarrow as pa
+
 from console.audit.actor import Actor
 from console.base.errors import Problem
 from jobs.commands.base import Drift, Found, Handling, Measured, Prepared, rewrite_drift, rewrite_look, stored
@@ -64,9 +66,11 @@ class OptimizeHandling(Handling[Optimize]):
 
     def preview(self, job: Job, measured: Measured) -> Found:
         command, subject = stored(Optimize, job), subject_to_change(job.table_id)
-        values = with_past(subject.table, Optimize.kind, from_log(subject, command, reread(subject, tree_of(command))))
+        node = reread(subject, tree_of(command))
+        values = with_past(subject.table, Optimize.kind, from_log(subject, command, node))
         nothing = NOTHING[values["mode"]] if values["nothing_to_do"] else None
-        return Found(values, subject.version, nothing_to_do=nothing)
+        constraints = subject.asked_of_constraints(_surely_rewritten(subject, command, node, values))
+        return Found(values, subject.version, nothing_to_do=nothing, constraints=constraints)
 
     def drift(self, job: Job, measured: Measured) -> Drift | None:
         return rewrite_drift(job, subject_to_change(job.table_id))
@@ -97,6 +101,14 @@ def written_for(subject: Subject, command: Optimize) -> tuple[Optimize, Node | N
     columns = [written_name(path) for path in sorted_by(subject, command.zorder_by or ())] or None
     path = subject.table.path
     return replace(command, predicate=text, tree=tree, zorder_by=columns, path=path), node
+
+
+def _surely_rewritten(
+    subject: Subject, command: Optimize, node: Node | None, values: Mapping[str, Any]
+) -> pa.Table | None:
+    """The files that Delta rewrites; None where some of those that it looks at may stay as they are."""
+    files = files_rewritten(subject, command, node)
+    return files if values["exact"] and values["files_in"] == files.num_rows else None
 
 
 def tree_of(command: Optimize) -> Node | None:

@@ -49,8 +49,11 @@ class ReorgHandling(Handling[Reorg]):
 
     def preview(self, job: Job, measured: Measured) -> Found:
         command, subject = stored(Reorg, job), subject_to_change(job.table_id)
-        values = with_past(subject.table, Reorg.kind, from_log(subject, command, reread(subject, tree_of(command))))
-        return Found(values, subject.version, nothing_to_do=NOTHING if values["nothing_to_do"] else None)
+        node = reread(subject, tree_of(command))
+        values = with_past(subject.table, Reorg.kind, from_log(subject, command, node))
+        nothing = NOTHING if values["nothing_to_do"] else None
+        constraints = subject.asked_of_constraints(files_rewritten(subject, node) if values["exact"] else None)
+        return Found(values, subject.version, nothing_to_do=nothing, constraints=constraints)
 
     def drift(self, job: Job, measured: Measured) -> Drift | None:
         return rewrite_drift(job, subject_to_change(job.table_id))

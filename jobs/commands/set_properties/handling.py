@@ -52,7 +52,9 @@ class SetPropertiesHandling(Handling[SetProperties]):
     def preview(self, job: Job, measured: Measured) -> Found:
         subject = subject_to_redefine(job.table_id)
         values = preview_of(subject, stored(SetProperties, job))
-        return Found(values, subject.version, nothing_to_do=NOTHING if values["nothing_to_do"] else None)
+        nothing = NOTHING if values["nothing_to_do"] else None
+        constraints = subject.asked_of_constraints(redefines=True)
+        return Found(values, subject.version, nothing_to_do=nothing, constraints=constraints)
 
     def drift(self, job: Job, measured: Measured) -> Drift | None:
         return definition_drift(job, subject_to_redefine(job.table_id))

@@ -16,7 +16,7 @@ def configuration_of(table: Any) -> dict[str, str]:
 
 def mapping_of(scala_map: Any) -> dict[str, str]:
     """A Scala map of texts."""
-    return {pair._1(): pair._2() for pair in _each(scala_map)}
+    return {pair._1(): pair._2() for pair in each_of(scala_map)}
 
 
 def protocol_of(table: Any) -> dict[str, Any]:
@@ -38,10 +38,10 @@ def committed_parts(commits: Sequence[HistoryCommit]) -> list[Mapping[str, Any]]
 
 def _names(features: Any) -> tuple[str, ...] | None:
     """Of a Scala Option of a set."""
-    return tuple(sorted(_each(features.get()))) if features.isDefined() else None
+    return tuple(sorted(each_of(features.get()))) if features.isDefined() else None
 
 
-def _each(collection: Any) -> list[Any]:
+def each_of(collection: Any) -> list[Any]:
     iterator, found = collection.iterator(), []
     while iterator.hasNext():
         found.append(iterator.next())

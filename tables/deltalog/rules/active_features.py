@@ -59,6 +59,15 @@ def reason_of(protocol: Protocol, configuration: Mapping[str, str], schema: Stru
     return f"{UNLISTED}{', '.join(names)}, which the table’s schema, properties or other features ask for"
 
 
+def has_conditions(configuration: Mapping[str, str], schema: Struct) -> bool:
+    """Whether Delta keeps to expressions by this metadata: CHECK constraints, invariants or generated columns. NOT NULL isn't counted."""
+    return (
+        any(name.lower().startswith(CONSTRAINT_PREFIX) for name in configuration)
+        or any(column.generation_expression is not None for column in schema.columns)
+        or any(_INVARIANTS in column.metadata for column in _of_structs(schema))
+    )
+
+
 def _schema_of(metadata: Metadata) -> Struct | None:
     try:
         return parse_schema(metadata.schema_json)

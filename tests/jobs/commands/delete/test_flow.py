@@ -18,7 +18,7 @@ from console.base.errors import Problem
 from jobs.approvals import decisions
 from jobs.commands import registry
 from jobs.dispatcher import lost_quorum
-from jobs.domain.errors import EngineCancelled, EngineFailed, EngineFailure
+from jobs.domain.errors import CommandRefused, EngineCancelled, EngineFailed, EngineFailure, Refusal
 from jobs.domain.states import State
 from jobs.models import Attempt, Decision, Job, PolicyRule
 from jobs.targets.subject import subject_of
@@ -287,6 +287,55 @@ def test_skipped_files_that_cannot_be_read_fail_no_preview(olga, sales, place):
     assert (job.state, job.preview["rows_matched"]) == (State.AWAITING_APPROVAL, 1)
     assert "passed_over" not in job.preview
     assert "may miss rows of 1 file" in " ".join(job.preview["notes"])
+
+
+CHECKED = {"delta.constraints.small": "id < 9"}
+
+
+class Constrained(SmallEngine):
+    """Keeps to constraints as Delta does, which looks at the rows that a delete copies."""
+
+    def __init__(self):
+        super().__init__()
+        self.asked = []
+
+    def read(self, kind, question, marks, report):
+        self.asked.append((kind, question))
+        failure = EngineFailure("DELTA_VIOLATE_CONSTRAINT_WITH_VALUES", "23001", "CHECK constraint small violated")
+        raise CommandRefused(Refusal("constraint_fails", "Rows don’t pass.", remedy="Drop it.", engine=failure))
+
+
+def test_rows_that_a_delete_copies_are_held_against_constraints_before_anybody_reviews_it(olga, lake, tmp_path):
+    small_delta.create(tmp_path / "lake" / "sales", lakes.SALES, CHECKED)
+    sales = factories.TableFactory(root=lake, name="sales")
+    request_delete(actor(olga), sales.pk, "p = 'FR' AND id < 2", "why")
+    engine = Constrained()
+    job = worked(engine, claim_preview)
+    assert (job.state, job.error["code"]) == (State.FAILED, "constraint_fails")
+    assert job.error["engine"]["condition"] == "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES"
+    [(kind, question)] = engine.asked
+    assert kind == "constraints"
+    assert (question["path"], question["version"], question["rows"]) == (sales.path, 0, None)
+    assert question["kept_by"] == job.parameters["tree"]
+    assert all("p=FR" in name for name in question["files"])
+    assert question["files"]
+
+
+def test_a_delete_that_copies_no_rows_asks_for_none_of_them(olga, lake, tmp_path):
+    small_delta.create(tmp_path / "lake" / "sales", lakes.SALES, CHECKED)
+    sales = factories.TableFactory(root=lake, name="sales")
+    request_delete(actor(olga), sales.pk, "p = 'FR'", "why")
+    engine = Constrained()
+    worked(engine, claim_preview)
+    [(_, question)] = engine.asked
+    assert question["files"] == []
+
+
+def test_nothing_is_asked_of_a_table_without_constraints(olga, sales):
+    request_delete(actor(olga), sales.pk, "p = 'FR' AND id < 2", "why")
+    engine = Constrained()
+    assert worked(engine, claim_preview).state == State.AWAITING_APPROVAL
+    assert engine.asked == []
 
 
 def contradict(place, stats):
