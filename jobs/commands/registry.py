@@ -18,6 +18,7 @@ from jobs.commands.clone import rules as clone_rules
 from jobs.commands.clone import wording as clone_wording
 from jobs.commands.clone.handling import CloneHandling
 from jobs.commands.clone.rules import Clone
+from jobs.commands.convert import comparison as convert_comparison
 from jobs.commands.convert import wording as convert_wording
 from jobs.commands.convert.handling import ConvertHandling
 from jobs.commands.convert.rules import Convert
@@ -124,6 +125,7 @@ ROWS: dict[str, Row] = {
             convert_wording,
             ConvertHandling(),
             web="jobs.web.commands.convert",
+            compare=convert_comparison.compare,
             is_always_reviewed=False,
             takes_tree=True,
         ),

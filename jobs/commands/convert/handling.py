@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from django.db.models import F
+
 from console.accounts.admins import who_gives_roles
 from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
@@ -14,19 +16,20 @@ from console.audit.services import refuse
 from console.base.errors import Problem
 from jobs.commands.base import Found, Handling, Measured, Prepared
 from jobs.commands.convert import cleanup
+from jobs.commands.convert.comparison import ROWS
 from jobs.commands.convert.rules import Convert, check_convert
 from jobs.domain.commands import command_to_json
 from jobs.domain.errors import Refusal
 from jobs.domain.fences import Fence
 from jobs.domain.partitions import CODE
-from jobs.domain.results import Inspection
+from jobs.domain.results import Inspection, Result
 from jobs.lifecycle import endings
 from jobs.lifecycle.cancelling import require_person
 from jobs.models import Job
 from jobs.targets import access, places
 from jobs.targets.running_streams import running_at
 from jobs.targets.subject import Subject
-from tables.models import Root
+from tables.models import Commit, Root
 from tables.rules.locations import LocationError, resolve
 
 # Fields of a request that a refusal's place may name; a refusal about partitions belongs to their schema.
@@ -62,6 +65,16 @@ class ConvertHandling(Handling[Convert]):
             raise TypeError(f"a convert is previewed by an inspection, not by {type(inspection).__name__}")
         nothing = endings.ALREADY_DELTA if inspection.already_delta else None
         return Found(inspection.as_json(), None, nothing_to_do=nothing, refusals=inspection.refusals)
+
+    def completed(self, job: Job, result: Result) -> Result:
+        """With the rows of the table as it was converted, once the catalog has read its commit."""
+        if result.version is None or ROWS in result.details:
+            return result
+        commits = Commit.objects.filter(
+            table=job.table_id, version=result.version, incarnation=F("table__incarnation")
+        ).values_list("rows_added", flat=True)
+        found = list(commits)
+        return replace(result, details={**result.details, ROWS: found[0]}) if found else result
 
     def clean_up(self, job: Job) -> None:
         """Removes a `_delta_log` without a commit."""
