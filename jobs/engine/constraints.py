@@ -72,7 +72,9 @@ def _refused(text: str, remedy: str) -> Iterator[None]:
 
 
 def _first_line(failure: EngineFailure) -> str:
-    return failure.message.strip().split("\n")[0]
+    """As a sentence, without the row's values that Delta lists on the lines after it."""
+    line = failure.message.strip().split("\n")[0].removesuffix(" by row with values:")
+    return line if line.endswith(".") else f"{line}."
 
 
 def _checks(session: SparkSession, table: Any) -> list[Any]:

@@ -68,7 +68,7 @@ class ConvertHandling(Handling[Convert]):
 
     def completed(self, job: Job, result: Result) -> Result:
         """With the rows of the table as it was converted, once the catalog has read its commit."""
-        if result.version is None or ROWS in result.details:
+        if result.version is None or "files_converted" not in result.details or ROWS in result.details:
             return result
         commits = Commit.objects.filter(
             table=job.table_id, version=result.version, incarnation=F("table__incarnation")

@@ -15,3 +15,20 @@ def test_the_version_that_a_convert_committed_leads_to_its_commit(seen):
     shown = render_to_string("jobs/convert/result.html", {"job": {"id": JOB, "table": table}, "result": RESULT})
     assert (f'href="/tables/{TABLE}/commits/0/?job={JOB}">0</a>' in shown) == seen
     assert "Committed as version" in shown
+
+
+def test_a_convert_s_lines_stand_beside_the_inspection():
+    line = {
+        "name": "rows_in_table",
+        "label": "Rows",
+        "expected": "4",
+        "actual": "3",
+        "why": "",
+        "word": {"tone": "wait", "icon": "alert-triangle", "text": "different"},
+    }
+    outcome = {"lines": [line], "differing": 1, "contradictions": ["Rows: predicted 4, recorded 3."]}
+    job = {"id": JOB, "table": {"id": TABLE, "url": f"/tables/{TABLE}/"}}
+    shown = render_to_string("jobs/convert/result.html", {"job": job, "result": RESULT, "outcome": outcome})
+    assert "Result beside the prediction" in shown
+    assert "1 line differs" in " ".join(shown.split())
+    assert "Rows: predicted 4, recorded 3." in shown
