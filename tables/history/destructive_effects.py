@@ -157,7 +157,7 @@ def _on_rows(commit: Commit) -> Iterator[str]:
 
 
 def _unnamed(commit: Commit) -> str:
-    return REPLACED_ROWS if commit.removal == Removal.REPLACED else REMOVED_ROWS
+    return REPLACED_ROWS if commit.removal in (Removal.REPLACED, Removal.UNSAID) else REMOVED_ROWS
 
 
 def _described(commit: Commit, before: Described) -> Iterator[str]:

@@ -12,6 +12,7 @@ from tables.deltalog.rules.schema_changes import SchemaChange
 from tables.history import queries, schemas
 from tables.models import Commit, Schema, Table
 from tables.record.table_fields import protocol_of
+from tables.rules.destruction import told
 from tables.rules.reported_rows import reported_change
 
 SCHEMA_CHANGES = 100  # on a page
@@ -117,7 +118,7 @@ def commit_json(table: Table, commit: Commit, reach: VersionReach) -> dict[str, 
         "rows_removed": commit.rows_removed,
         "rows_changed": commit.rows_changed,
         "rows_reported": reported_change(commit.operation, commit.operation_metrics),
-        "removal": commit.removal or None,
+        "removal": told(commit.operation, commit.removal) or None,
         "schema_changes": None if schema is None else changes_json(schema),
         "property_changes": None if properties is None else [asdict(change) for change in properties],
         "protocol": protocol,

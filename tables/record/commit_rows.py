@@ -24,7 +24,7 @@ from tables.record.inserts import insert_new
 from tables.rules.destruction import UNREAD
 from tables.rules.reported_rows import reported_change
 
-RULES = 2  # to be raised where rows of commits that are read already should be others: the next sync reads each log once from its begin
+RULES = 3  # to be raised where rows of commits that are read already should be others: the next sync reads each log once from its begin
 LONGEST_TEXT = 100_000  # of one text that a writer put into its commit; what is longer is cut, and says so
 LONGEST_NAME = 200  # of a text that an index holds: PostgreSQL takes 2,704 bytes at most
 LONGEST_SCHEMA = 8 << 20  # characters of a schema's JSON: the longest line of a log that is read at all

@@ -61,8 +61,9 @@ _RULES: tuple[tuple[Q, CommitKind], ...] = (
     (Q(operation__in=APPENDS) & _OVERWRITES, CommitKind.CHANGE),
     (_LOST & Q(files_added=0), CommitKind.REMOVAL),
     (_LOST, CommitKind.CHANGE),
-    (Q(operation__in=UPKEEP), CommitKind.UPKEEP),
     (_LATER & Q(removal=Removal.REPLACED), CommitKind.CHANGE),
+    (Q(operation__in=UPKEEP), CommitKind.UPKEEP),
+    (_LATER & Q(removal=Removal.UNSAID), CommitKind.CHANGE),
     (Q(operation__in=APPENDS), CommitKind.APPEND),
     (Q(operation__in=UNSAID, removal=Removal.NONE, files_added__gt=0), CommitKind.APPEND),
 )
@@ -90,8 +91,9 @@ KIND_SQL = f"""case
     when version > 0 and operation in ({_quoted(APPENDS)})
         and (operation_parameters->>'mode' = 'Overwrite' or operation_parameters->>'outputMode' = 'Complete') then 'change'
     when version > 0 and removal = '{Removal.LOST}' then case when files_added = 0 then 'removal' else 'change' end
-    when operation in ({_quoted(UPKEEP)}) then 'upkeep'
     when version > 0 and removal = '{Removal.REPLACED}' then 'change'
+    when operation in ({_quoted(UPKEEP)}) then 'upkeep'
+    when version > 0 and removal = '{Removal.UNSAID}' then 'change'
     when operation in ({_quoted(APPENDS)}) then 'append'
     when operation in ({_quoted(UNSAID)}) and removal = '{Removal.NONE}' and files_added > 0 then 'append'
     else 'other' end"""

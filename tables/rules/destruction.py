@@ -33,7 +33,7 @@ OPERATIONS = {
 """Operations that do so by their name, and what they do."""
 # Those that change rows have changed none where no row was removed; the others destroy by other means.
 _OTHERWISE = [name for name, effect in OPERATIONS.items() if effect not in ("delete", "truncate", "update", "merge")]
-# What rewrites files may leave out that it changes no data.
+# What rewrites files may leave out that it changes no data; one that says it does is judged by that.
 _UPKEEP = [name for name in UPKEEP if name not in OPERATIONS]
 _OVERWRITES = {"mode": "Overwrite", "outputMode": "Complete"}
 
@@ -53,15 +53,25 @@ def is_destructive(operation: str, parameters: Mapping[str, str | None], version
         case Removal.REARRANGED:
             return False
         case Removal.REPLACED:
+            return True
+        case Removal.UNSAID:
             return operation not in _UPKEEP
         case Removal.NONE:
             return operation in _OTHERWISE
     return operation in OPERATIONS or overwrites(parameters)
 
 
+def told(operation: str, removal: str) -> str:
+    """A removal in the words of the contract, where none is left unsaid; empty for one of a commit that wasn't read to its end."""
+    if removal != Removal.UNSAID:
+        return removal
+    return Removal.REARRANGED if operation in _UPKEEP else Removal.REPLACED
+
+
 DESTRUCTIVE = Q(version__gt=0) & (
     Q(removal=Removal.LOST.value)
-    | Q(removal=Removal.REPLACED.value) & ~Q(operation__in=_UPKEEP)
+    | Q(removal=Removal.REPLACED.value)
+    | Q(removal=Removal.UNSAID.value) & ~Q(operation__in=_UPKEEP)
     | Q(removal=Removal.NONE.value) & Q(operation__in=_OTHERWISE)
     | Q(removal=UNREAD)
     & (

@@ -19,6 +19,7 @@ class Removal(StrEnum):
     NONE = "none"  # no removal of a row, or none that changes data beside files that bring new rows
     REARRANGED = "rearranged"  # rows in other files, as an OPTIMIZE does
     REPLACED = "replaced"  # data changed, and at least as many rows added as removed
+    UNSAID = "unsaid"  # as many rows added, and no file action says whether data changes: its operation has to tell
     LOST = "lost"  # more rows removed than added, or unknown how many
 
 
@@ -26,8 +27,8 @@ class Removal(StrEnum):
 class FileSums:
     """Sums over a commit's file actions; one is None as soon as a part of it is unknown. Rows are those a reader sees.
 
-    `changed_…` are sums over the actions that change data. `awaited` counts removed files whose rows are still looked for in an older
-    state: `await_rows` counts one, `found` adds its rows.
+    `changed_…` are sums over the actions that change data, or don't say that they don't; `said` counts those that say so. `awaited`
+    counts removed files whose rows are still looked for in an older state: `await_rows` counts one, `found` adds its rows.
     """
 
     added: int = 0
@@ -40,6 +41,7 @@ class FileSums:
     changed_removed: int = 0
     changed_rows_added: int | None = 0
     changed_rows_removed: int | None = 0
+    said: int = 0
     awaited: int = 0
 
     def add(self, action: AddFile) -> None:
@@ -47,6 +49,7 @@ class FileSums:
         self.added += 1
         self.added_bytes = _plus(self.added_bytes, action.size)
         self.rows_added = _plus(self.rows_added, rows)
+        self.said += action.data_change is True
         if action.data_change is not False:
             self.changed_added += 1
             self.changed_rows_added = _plus(self.changed_rows_added, rows)
@@ -56,6 +59,7 @@ class FileSums:
         self.added += len(adds)
         self.added_bytes = _plus(self.added_bytes, sum(adds.sizes))
         self.rows_added = None
+        self.said += adds.data_changes
         if adds.data_changes:
             self.changed_added += adds.data_changes
             self.changed_rows_added = None
@@ -78,6 +82,7 @@ class FileSums:
     def _count(self, action: RemoveFile) -> None:
         self.removed += 1
         self.removed_bytes = _plus(self.removed_bytes, action.size)
+        self.said += action.data_change is True
         self.changed_removed += action.data_change is not False
 
     def _add_removed_rows(self, rows: int | None, *, changes_data: bool) -> None:
@@ -98,15 +103,19 @@ class FileSums:
         if is_covered is False:
             return Removal.LOST
         if not self._may_be_rearranged():
-            return Removal.REPLACED if is_covered else Removal.LOST
+            return self._replaced if is_covered else Removal.LOST
         if not self.changed_removed:
             return Removal.NONE if self.changed_added else Removal.REARRANGED
         changed_removed = None if self.awaited else self.changed_rows_removed
         if changed_removed == 0:
             return Removal.NONE
         if is_covered or _covers(self.changed_rows_added, changed_removed):
-            return Removal.REPLACED
+            return self._replaced
         return Removal.LOST
+
+    @property
+    def _replaced(self) -> Removal:
+        return Removal.REPLACED if self.said or not self.changed_removed else Removal.UNSAID
 
     def _may_be_rearranged(self) -> bool:
         """Whether the rows of removals that change no data may lie in files that were added so: where none was, nothing holds them."""

@@ -26,7 +26,7 @@ from tables.rules.commit_kinds import KIND_SQL, CommitKind, of_kind
 from tables.sync import table as syncing
 from tests.clients import browser, caller
 from tests.factories import lakes
-from tests.tables.deltalog.replay.test_removed_rows import quiet
+from tests.tables.deltalog.replay.test_removed_rows import quiet, without_flag
 from tests.tables.deltalog.writing import Action, LogWriter, add, info, metadata, remove
 
 pytestmark = pytest.mark.django_db
@@ -80,7 +80,19 @@ CASES: dict[str, tuple[list[Action], str | None, str]] = {
     "OPTIMIZE": ([info("OPTIMIZE"), remove("a")], "removes rows", "removal"),
     "FSCK": ([info("FSCK"), remove("a")], "drops missing files and their rows", "removal"),
     "VACUUM START": ([info("VACUUM START")], "removes old files", "upkeep"),
-    "an old OPTIMIZE, covered": ([info("OPTIMIZE"), remove("a"), add("n")], None, "upkeep"),
+    "an OPTIMIZE that doesn't say, covered": (
+        [info("OPTIMIZE"), without_flag(remove("a")), without_flag(add("n"))], None, "upkeep",
+    ),
+    "an OPTIMIZE that changes data, covered": ([info("OPTIMIZE"), remove("a"), add("n")], "replaces rows", "change"),
+    "a REORG that says it of added files": (
+        [info("REORG"), without_flag(remove("a")), add("n")], "replaces rows", "change",
+    ),
+    "an FSCK that changes data, covered": (
+        [info("FSCK"), remove("a"), add("n")], "drops missing files and their rows", "change",
+    ),
+    "an unknown word that doesn't say, covered": (
+        [info("Manual Update"), without_flag(remove("a")), without_flag(add("n"))], "replaces rows", "change",
+    ),
     "an unknown word, covered": ([info("Manual Update"), remove("a"), add("n")], "replaces rows", "change"),
     "null, covered": ([{"commitInfo": {"operation": None}}, remove("a"), add("n", rows=11)], "replaces rows", "change"),
     "CLONE, covered": ([info("CLONE"), remove("a"), add("n")], "replaces rows", "change"),

@@ -101,6 +101,11 @@ REMOVALS: dict[str, tuple[list[Action], Removal]] = {
     "a removal of unknown rows": ([remove("u"), add("n")], Removal.LOST),
     "an add of unknown rows": ([remove("a"), add("n", rows=None)], Removal.LOST),
     "as many rows again": ([remove("a"), add("n")], Removal.REPLACED),
+    "as many rows again, and nothing says whether data changes": (
+        [without_flag(remove("a")), without_flag(add("n"))], Removal.UNSAID,
+    ),
+    "as many rows again, which the removal alone says": ([remove("a"), without_flag(add("n"))], Removal.REPLACED),
+    "as many rows again, which the added file alone says": ([without_flag(remove("a")), add("n")], Removal.REPLACED),
     "more rows": ([remove("a"), add("n", rows=11)], Removal.REPLACED),
     "a deletion vector": ([remove("a"), add("a", deletionVector=vector("x", 1))], Removal.LOST),
     "a vector that doesn't tell": (
