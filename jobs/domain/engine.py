@@ -81,9 +81,11 @@ class Engine(Protocol):
         ...
 
     def read(self, kind: str, question: dict[str, Any], marks: Marks, report: Report) -> dict[str, Any]:
-        """Answers a read of a kind: `inspect`, `deltatable`, `rows`, `changes`, `matched`, `passed_over` or `stream_source`.
+        """Answers a read of a kind: `inspect`, `deltatable`, `rows`, `changes`, `matched`, `passed_over`,
+        `constraints` or `stream_source`.
 
-        `question` always names the `path`; `rows`, `matched` and `passed_over` also a `version`, `changes` the versions from and to.
+        `question` always names the `path`; `rows`, `matched`, `passed_over` and `constraints` also a `version`, `changes` the versions from
+        and to.
         """
         ...
 

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.domain.engine import Report
-from jobs.domain.errors import CommandRefused, EngineFailed, EngineFailure, Refusal
+from jobs.domain.errors import CommandRefused, EngineFailed, EngineFailure, EngineLost, Refusal
 from jobs.domain.predicates.stored import from_json
 from jobs.engine.definitions.tables import each_of
 from jobs.engine.directory import kept
-from jobs.engine.errors import READING, translate
+from jobs.engine.errors import translate
 from jobs.engine.predicates import column_of
 from jobs.engine.runs.rewriting import seq
 from jobs.engine.table_files.unskipped import rows_of_files
@@ -27,77 +28,93 @@ from jobs.engine.versions import table_at
 
 DELTA = "org.apache.spark.sql.delta"
 CATALYST = "org.apache.spark.sql.catalyst"
-# Functions of Spark that call any method of Java's.
-CALLING = frozenset({"java_method", "reflect", "try_reflect"})
 CODE = "constraint_fails"
 UNREAD = "Spark with Delta 4.4 can’t read the table’s constraints and generated columns, so that the change would fail"
 VIOLATED = "Rows that Delta would write again don’t pass the table’s constraints and generated columns, so that the change would fail"
-CALLED = "A constraint or generated column of the table calls a method of Java’s, which Levee doesn’t let Spark do."
+QUERIES = "A constraint or generated column of the table asks a query of its own, so that the change would fail."
 UNREAD_REMEDY = "Have the engine that wrote the constraint or generated column mend or drop it."
 VIOLATED_REMEDY = "Drop the constraint by a change of the schema, or have whoever wrote the rows correct them. Then request this again."
+# By SQLSTATE: what an expression or a row is to blame for. Of the rest the table isn't: storage, the JVM, an executor.
+VALUES, VIOLATIONS, SYNTAX = "22", "23", "42"
+NO_FILE = "42K03"
 
 
 def read_constraints(session: SparkSession, question: Mapping[str, Any], report: Report) -> dict[str, Any]:
-    """Answers the question of `jobs.predicates.constraints` with `{files}`, how many were read.
+    """Answers the question of `jobs.predicates.constraints` with `{files}`, how many of the named ones the version has.
 
-    Raises CommandRefused `constraint_fails`, with the engine's condition, for what Delta would refuse; its failures to read pass
-    through.
+    Raises CommandRefused `constraint_fails`, with the engine's condition and no value of a row, for what Delta would refuse; other
+    failures pass through.
     """
     report.stage("checking constraints")
-    with kept(str(question["path"])) as directory:
-        with _refused(UNREAD, UNREAD_REMEDY):
-            table = table_at(session, directory, int(question["version"]))
-            checks = _checks(session, table)
-            if question["redefines"] and _enforces_generated(session, table):
-                _delta(session, "GeneratedColumn").validateGeneratedColumns(
-                    session._jsparkSession, table.initialSnapshot().metadata().schema()
-                )
-        if checks and question["files"]:
-            with _refused(VIOLATED, VIOLATED_REMEDY):
-                _let_through(session, table, checks, question)
-    return {"files": len(question["files"])}
+    path, version = str(question["path"]), int(question["version"])
+    with _refused(UNREAD, UNREAD_REMEDY), kept(path) as directory:
+        table = table_at(session, directory, version)
+        metadata = table.initialSnapshot().metadata()
+        _delta(session, "constraints.Invariants").getFromSchema(metadata.schema(), session._jsparkSession)
+        if question["redefines"]:
+            _let_be_committed(session, metadata)
+        checks = _checks(session, table) if question["files"] else []
+    if not checks:
+        return {"files": 0}
+    with _refused(VIOLATED, VIOLATED_REMEDY), kept(path):
+        return {"files": _let_through(session, table, checks, question)}
 
 
 @contextmanager
 def _refused(text: str, remedy: str) -> Iterator[None]:
-    """Turns what Delta refuses inside into a refusal. What storage, or a damaged file, is to blame for stays the engine's failure."""
+    """Turns what Delta refuses inside into a refusal. What else is to blame stays the engine's failure."""
     try:
         with translate():
             yield
+    except EngineLost:
+        raise
     except EngineFailed as failed:
-        failure = failed.failure
-        if failure.retryable or str(failure.condition).startswith(READING):
+        if not _is_of_the_table(failed.failure):
             raise
-        raise CommandRefused(Refusal(CODE, f"{text}: {_first_line(failure)}", remedy=remedy, engine=failure)) from None
+        failure = _without_values(failed.failure)
+        raise CommandRefused(Refusal(CODE, f"{text}: {failure.message}", remedy=remedy, engine=failure)) from None
 
 
-def _first_line(failure: EngineFailure) -> str:
-    """As a sentence, without the row's values that Delta lists on the lines after it."""
+def _is_of_the_table(failure: EngineFailure) -> bool:
+    state = failure.sqlstate or ""
+    return not failure.retryable and state[:2] in (VALUES, VIOLATIONS, SYNTAX) and state != NO_FILE
+
+
+def _without_values(failure: EngineFailure) -> EngineFailure:
+    """The failure without values of rows, which not everybody may see who may see the job."""
     line = failure.message.strip().split("\n")[0].removesuffix(" by row with values:")
-    return line if line.endswith(".") else f"{line}."
+    if (failure.sqlstate or "").startswith(VALUES):
+        line = f"An expression fails on a value ({failure.condition})"
+    return replace(failure, message=line if line.endswith(".") else f"{line}.", parameters={})
+
+
+def _let_be_committed(session: SparkSession, metadata: Any) -> None:
+    """As every commit of metadata reads constraints and looks at generated columns, whatever the protocol says of them."""
+    generated = _delta(session, "GeneratedColumn")
+    _delta(session, "constraints.Constraints").getAll(metadata, session._jsparkSession)
+    if generated.hasGeneratedColumns(metadata.schema()):
+        for field in _fields(metadata.schema()):
+            if (expression := generated.getGenerationExpression(field)).isDefined():
+                _refuse_queries(session, expression.get())
+        generated.validateGeneratedColumns(session._jsparkSession, metadata.schema())
 
 
 def _checks(session: SparkSession, table: Any) -> list[Any]:
-    """Delta's checks of this table but those of NOT NULL, with one for each generated column."""
+    """Delta's checks of this table's rows but those of NOT NULL, with one for each generated column that its protocol has."""
     snapshot = table.initialSnapshot()
     found = _delta(session, "constraints.Constraints").getAll(snapshot.metadata(), session._jsparkSession)
     checks = [check for check in each_of(found) if check.getClass().getSimpleName() == "Check"]
-    if _enforces_generated(session, table):
+    if _delta(session, "GeneratedColumn").enforcesGeneratedColumns(snapshot.protocol(), snapshot.metadata()):
         checks += list(_of_generated(session, snapshot.metadata().schema()))
-    if any(_calls_java(check.expression()) for check in checks):
-        raise CommandRefused(Refusal(CODE, CALLED, remedy=UNREAD_REMEDY))
+    for check in checks:
+        _refuse_queries(session, check.expression())
     return checks
 
 
-def _calls_java(expression: Any) -> bool:
-    """Whether a function that calls Java's methods stands anywhere in an expression, as Spark's parser read it."""
-    waiting = [expression]
-    while waiting:
-        node = waiting.pop()
-        if node.getClass().getSimpleName() == "UnresolvedFunction" and str(node.nameParts().last()).lower() in CALLING:
-            return True
-        waiting += each_of(node.children())
-    return False
+def _refuse_queries(session: SparkSession, expression: Any) -> None:
+    """Refuses an expression with a query, which Spark would analyse, and with it read whatever place the query names."""
+    if _module(session, f"{CATALYST}.expressions.SubqueryExpression").hasSubquery(expression):
+        raise CommandRefused(Refusal(CODE, QUERIES, remedy=UNREAD_REMEDY))
 
 
 def _of_generated(session: SparkSession, schema: Any) -> Iterator[Any]:
@@ -105,8 +122,7 @@ def _of_generated(session: SparkSession, schema: Any) -> Iterator[Any]:
     jvm: Any = session._jvm
     generated = _delta(session, "GeneratedColumn")
     attribute = _module(session, f"{CATALYST}.analysis.UnresolvedAttribute")
-    for index in range(schema.size()):
-        field = schema.apply(index)
+    for field in _fields(schema):
         expression = generated.getGenerationExpression(field)
         if expression.isDefined():
             compared = getattr(jvm, f"{CATALYST}.expressions").EqualNullSafe(
@@ -115,27 +131,32 @@ def _of_generated(session: SparkSession, schema: Any) -> Iterator[Any]:
             yield _delta(session, "constraints.Constraints$Check").apply(f"generated column {field.name()}", compared)
 
 
-def _let_through(session: SparkSession, table: Any, checks: list[Any], question: Mapping[str, Any]) -> None:
-    """Lets rows of the files through Delta's check, which fails at the first one that doesn't pass. Nothing is written."""
-    _, frame = rows_of_files(session, table, question["files"])
+def _let_through(session: SparkSession, table: Any, checks: list[Any], question: Mapping[str, Any]) -> int:
+    """Lets rows of the files through Delta's check, which fails at the first one that doesn't pass. Nothing is written.
+
+    Returns how many of the files there are. At most so many rows are read as asked, as many of each of Spark's tasks: a limit of the
+    whole would first bring as many of each of them together.
+    """
+    jvm: Any = session._jvm
+    count, frame = rows_of_files(session, table, question["files"])
     if question["kept_by"] is not None:
         matches = column_of(from_json(question["kept_by"]), session)
         frame = frame.filter(~matches.eqNullSafe(F.lit(True)))
-    if question["rows"] is not None:
-        frame = frame.limit(int(question["rows"]))
-    jvm: Any = session._jvm
     plan = frame._jdf.queryExecution().executedPlan()
+    if question["rows"] is not None:
+        tasks = max(1, plan.execute().getNumPartitions())
+        plan = jvm.org.apache.spark.sql.execution.LocalLimitExec(-(-int(question["rows"]) // tasks), plan)
     built = _delta(session, "constraints.DeltaInvariantCheckerExec").buildInvariantChecks(
         plan.output(), seq(session, checks), session._jsparkSession
     )
     checked = getattr(jvm, f"{DELTA}.constraints").DeltaInvariantCheckerExec(plan, built)
     rows = session._jsparkSession.internalCreateDataFrame(checked.execute(), frame._jdf.schema(), False)
     DataFrame(rows, session).write.format("noop").mode("overwrite").save()
+    return count
 
 
-def _enforces_generated(session: SparkSession, table: Any) -> bool:
-    snapshot = table.initialSnapshot()
-    return bool(_delta(session, "GeneratedColumn").enforcesGeneratedColumns(snapshot.protocol(), snapshot.metadata()))
+def _fields(schema: Any) -> Iterator[Any]:
+    return (schema.apply(index) for index in range(schema.size()))
 
 
 def _delta(session: SparkSession, name: str) -> Any:

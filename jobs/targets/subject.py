@@ -18,7 +18,7 @@ from jobs.predicates.constraints import constraints_question
 from jobs.predicates.reading import parse
 from jobs.predicates.table_schema import schema_of
 from tables.deltalog.read.actions import Metadata
-from tables.deltalog.rules.active_features import has_conditions
+from tables.deltalog.rules.active_features import has_conditions, has_invariants
 from tables.deltalog.rules.features import CATALOG_MANAGED
 from tables.deltalog.rules.other_formats import other_formats
 from tables.deltalog.rules.schema import SchemaError, Struct, compact, parse_schema, without_high_water_marks
@@ -73,8 +73,10 @@ class Subject:
     def asked_of_constraints(
         self, files: pa.Table | None = None, *, kept_by: Mapping[str, Any] | None = None, redefines: bool = False
     ) -> dict[str, Any] | None:
-        """What Spark is asked of the table's constraints and generated columns, as `constraints_question`; None for one without any."""
-        if not has_conditions(self.configuration, self.struct):
+        """What Spark is asked of the table's constraints and generated columns, as `constraints_question`; None for one without any, and
+        for a change that neither writes rows again nor redefines the table."""
+        asks = has_conditions(self.configuration, self.struct) if redefines or files else has_invariants(self.struct)
+        if not asks:
             return None
         return constraints_question(self.table.path, self.version, files, kept_by=kept_by, redefines=redefines)
 

@@ -49,13 +49,16 @@ def job_live(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
 def _job_context(request: HttpRequest, job_id: uuid.UUID) -> dict[str, Any]:
     person = person_of(request)
     job = job_for(person, job_id)
-    outcome = outcome_of(person, job) if has_outcome(job.command) else None
+    parts = parts_of(job)
+    # What was measured while the page polls is shown as it comes: the part with the outcome is rendered once.
+    shows_outcome = has_outcome(job.command) and (job.is_ended or not parts.measured)
+    outcome = outcome_of(person, job) if shows_outcome else None
     rehearsed = None if outcome else rehearsed_of(job)
     return {
         "job": queries.details(person, job),
         "outcome": outcome,
         "again_url": _again_url(person, job),
-        "parts": parts_of(job),
+        "parts": parts,
         "rehearsed": rehearsed,
     }
 

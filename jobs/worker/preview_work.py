@@ -31,6 +31,7 @@ class PreviewWork(ClaimedJob):
     """Measures what the command would do, and moves the job to `queued`, `awaiting_approval`, or an end state."""
 
     is_rehearsing = False
+    unchecked: Found | None = None  # the finished preview while Spark checks the table's constraints
 
     def work(self) -> None:
         with self._watch(timing().preview_limit) as watch:
@@ -60,14 +61,20 @@ class PreviewWork(ClaimedJob):
         self._end(State.FAILED, error=endings.broken(self.job, self.who, error))
 
     def _let_by_constraints(self, found: Found) -> Found:
-        """The preview as it is, where anything would run. Raises CommandRefused if the table's constraints don't let it."""
-        if found.constraints is not None and not found.refusals and not found.nothing_to_do:
+        """The preview, with a refusal if anything would run and the table's constraints don't let it."""
+        if found.constraints is None or found.refusals or found.nothing_to_do:
+            return found
+        self.unchecked = found
+        try:
             self.engine.read(KIND, dict(found.constraints), self.marks, self.report)
+        except CommandRefused as refused:
+            return replace(found, refusals=tuple(refused.refusals))
+        self.unchecked = None
         return found
 
     def _further(self, found: Found) -> Found:
         """With the answer of the read that goes further than the measure. The command needs none, so its failure fails nothing."""
-        if found.further is None:
+        if found.further is None or found.refusals:
             return found
         try:
             answer = self.engine.read(found.further.kind, dict(found.further.question), self.marks, self.report)
@@ -109,6 +116,10 @@ class PreviewWork(ClaimedJob):
         limit = timing().preview_limit
         if self.job.rehearse:
             self._end(State.FAILED, error=endings.limit_reached("a preview and its rehearsal", limit))
+            return
+        if self.unchecked is not None:
+            self.report.log(f"Spark couldn’t check the table’s constraints to the end within {limit:,.0f} s.")
+            self._previewed(self.unchecked)
             return
         try:
             outcome = self.handling.unmeasured(self.job, limit)

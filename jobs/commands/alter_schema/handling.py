@@ -66,8 +66,8 @@ class AlterSchemaHandling(Handling[AlterSchema]):
         _, values = previewed(subject, command)
         if values["constraints"]:
             values = with_counts(values, _violating(measured, subject.version).rows)
-        # A change that drops a column may mend the very one that Delta refuses.
-        redefines = "drop" not in {opened(change)[0] for change in command.changes}
+        # A change that drops a column or a constraint may mend the very one that Delta refuses.
+        redefines = not {"drop", "drop_constraint"} & {opened(change)[0] for change in command.changes}
         constraints = subject.asked_of_constraints(redefines=redefines)
         refusals = violations(values, subject.table.path)
         return Found(values, subject.version, refusals=refusals, constraints=constraints)

@@ -13,7 +13,9 @@ from jobs.domain.results import Result
 ROWS = "rows_in_table"
 NO_FOOTER = "The inspection couldn’t read how many rows some of the files held."
 OTHER_FILES = "Files came or went between the inspection and the conversion."
+UNTOLD = "Files came or went between the inspection and the conversion; of so many, Levee can’t tell which."
 NO_COUNT = "Without statistics the log doesn’t say how many rows its files hold."
+UNSYNCED = "The catalog hasn’t read the commit."
 
 
 def compare(preview: Preview, result: Result) -> Iterator[Line]:
@@ -31,11 +33,12 @@ def compare(preview: Preview, result: Result) -> Iterator[Line]:
         if come != 0 or gone != 0
         else Expected(rows, why="" if rows is not None else NO_FOOTER)
     )
-    yield line(ROWS, "Rows", Unit.COUNT, same, result.details.get(ROWS), moved=False, missing=NO_COUNT)
+    missing = UNSYNCED if result.details.get("collect_stats") else NO_COUNT
+    yield line(ROWS, "Rows", Unit.COUNT, same, result.details.get(ROWS), moved=False, missing=missing)
 
 
 def _files(files: int | None, come: int | None, gone: int | None) -> Expected:
     """The inspected ones, with those that the run found to have come and gone; unknown where it could only tell that some have."""
     if files is None or come is None or gone is None:
-        return Expected(why=OTHER_FILES)
+        return Expected(why=UNTOLD)
     return Expected(files + come - gone, why=OTHER_FILES if come or gone else "")

@@ -32,7 +32,7 @@ from jobs.domain.states import State
 from jobs.models import Job
 from jobs.targets.definition import definition_sha256, protocol_of
 from jobs.targets.engines import readers_of
-from jobs.targets.metadata import refuse_metadata
+from jobs.targets.metadata import is_mapped, refuse_metadata
 from jobs.targets.readers import CommitChange, still_to_read, with_readers
 from jobs.targets.subject import Subject
 from tables.deltalog.rules.property_types import CONSTRAINT_PREFIX, TYPES, features_asked
@@ -95,9 +95,11 @@ def from_log(subject: Subject, command: DropFeature) -> dict[str, Any]:
 
 def files_rewritten(subject: Subject, command: DropFeature) -> pa.Table | None:
     """The live files that Delta surely writes again before it can do without the feature: all, or those with deletion vectors."""
-    files = subject.snapshot.files() if command.feature in (MAPPING, VECTORS) else None
-    if files is None or command.feature == MAPPING:
-        return files
+    if command.feature == MAPPING:
+        return subject.snapshot.files() if is_mapped(subject.configuration) else None
+    if command.feature != VECTORS:
+        return None
+    files = subject.snapshot.files()
     return files.filter(pc.is_valid(files.column("deletion_vector")))
 
 

@@ -64,8 +64,13 @@ def has_conditions(configuration: Mapping[str, str], schema: Struct) -> bool:
     return (
         any(name.lower().startswith(CONSTRAINT_PREFIX) for name in configuration)
         or any(column.generation_expression is not None for column in schema.columns)
-        or any(_INVARIANTS in column.metadata for column in _of_structs(schema))
+        or has_invariants(schema)
     )
+
+
+def has_invariants(schema: Struct) -> bool:
+    """Whether a column has an invariant of its own, which Delta reads in every transaction. NOT NULL isn't counted."""
+    return any(_INVARIANTS in column.metadata for column in _of_structs(schema))
 
 
 def _schema_of(metadata: Metadata) -> Struct | None:

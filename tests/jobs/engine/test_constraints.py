@@ -15,7 +15,7 @@ from jobs.commands.optimize.rules import Optimize
 from jobs.commands.set_properties.log.preview import written_for as properties_of
 from jobs.commands.set_properties.rules import SetProperties
 from jobs.domain.engine import UNCHECKED
-from jobs.domain.errors import CommandRefused, EngineFailed
+from jobs.domain.errors import CommandRefused, EngineFailed, EngineFailure, EngineLost
 from jobs.predicates.constraints import KIND, constraints_question
 from tests.jobs.commands.optimize.test_spark import predicted, subject_at
 from tests.jobs.engine.deltas import deletion
@@ -52,7 +52,10 @@ CASES: dict[str, tuple[dict[str, Any], tuple[str | None, str | None, str | None]
     "only rows of another file violate": (check("id < 10"), (None, VIOLATED, None)),
     "null": (check("length(n) > 0"), (VIOLATED, VIOLATED, None)),
     "a value fails": (check("cast(s as int) > 0"), (CAST, CAST, None)),
-    "a query": (check("id IN (SELECT 1)"), ("INTERNAL_ERROR", "INTERNAL_ERROR", None)),
+    "a function that calls Java's methods": (
+        check("java_method('java.lang.System', 'lineSeparator') <> s"),
+        ("UNRESOLVED_ROUTINE", "UNRESOLVED_ROUTINE", None),
+    ),
     "an invariant's operator": (column(invariants=rule("s ~ 'x'")), (UNPARSED, UNPARSED, UNPARSED)),
     "rows violate an invariant": (column(invariants=rule("id > 5")), (VIOLATED, VIOLATED, None)),
     "a generated column's operator": (column(generationExpression="s ~ 'x'"), (UNPARSED, UNPARSED, UNPARSED)),
@@ -68,7 +71,12 @@ CASES: dict[str, tuple[dict[str, Any], tuple[str | None, str | None, str | None]
 }
 
 
-def foreign(path: Path, configuration: dict[str, str] | None = None, metadata: dict[str, Any] | None = None) -> Path:
+def foreign(
+    path: Path,
+    configuration: dict[str, str] | None = None,
+    metadata: dict[str, Any] | None = None,
+    protocol: dict[str, Any] | None = None,
+) -> Path:
     """Two files, of ids 1 to 3 and 11 to 13, whose metadata another writer changed afterwards without looking at the rows."""
     for first in (1, 11):
         rows = pa.table({"id": [first, first + 1, first + 2], "s": ["a", "b", "C"], "n": pa.nulls(3, pa.string())})
@@ -80,8 +88,8 @@ def foreign(path: Path, configuration: dict[str, str] | None = None, metadata: d
     schema["fields"][0]["metadata"] = metadata or {}
     changed = {"metaData": {**found, "schemaString": json.dumps(schema), "configuration": configuration or {}}}
     features = ["appendOnly", "checkConstraints", "generatedColumns", "invariants"]
-    protocol = {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": features}
-    actions = [{"commitInfo": {"timestamp": 1, "operation": "SET"}}, {"protocol": protocol}, changed]
+    listed = {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": features}
+    actions = [{"commitInfo": {"timestamp": 1, "operation": "SET"}}, {"protocol": protocol or listed}, changed]
     (log / f"{2:020}.json").write_text("".join(json.dumps(action) + "\n" for action in actions))
     return path
 
@@ -139,17 +147,55 @@ def test_what_a_change_of_properties_and_an_optimize_meet_is_foretold(
     assert condition_of(lambda: engine.run(command, {}, UNCHECKED, marks, report)) == rewritten
 
 
-@pytest.mark.parametrize(
-    "call", ["java_method('java.lang.System', 'lineSeparator') <> s", "1 IN (2, length(`Reflect`/**/('a', 'b')))"]
-)
-def test_spark_calls_no_method_for_a_constraint(engine, marks, report, tmp_path: Path, call: str) -> None:
-    path = foreign(tmp_path / "t", **check(call))
-    question = constraints_question(str(path), 2, pa.table({"path": files(path)}))
+@pytest.mark.parametrize("place", [check, lambda text: column(generationExpression=text)], ids=["check", "generated"])
+def test_spark_analyses_no_query_of_a_constraint(engine, marks, report, tmp_path: Path, place: Any) -> None:
+    """Delta refuses them too, and Spark would have listed the place that the query names."""
+    elsewhere = tmp_path / "elsewhere"
+    path = foreign(tmp_path / "t", **place(f"id + (SELECT count(*) FROM parquet.`{elsewhere}`)"))
+    question = constraints_question(str(path), 2, pa.table({"path": files(path)}), redefines=place is not check)
     with pytest.raises(CommandRefused) as refused:
         engine.read(KIND, question, marks, report)
     first = refused.value.refusals[0]
     assert (first.code, first.engine) == ("constraint_fails", None)
-    assert "calls a method of Java’s" in first.message
+    assert "asks a query of its own" in first.message
+    command, _ = predicted(path, Optimize("t"))
+    assert condition_of(lambda: engine.run(command, {}, UNCHECKED, marks, report)) is not None
+
+
+UNREADABLE = ["another engine's operator", "an invariant's operator", "a generated column's operator"]
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+def test_a_protocol_without_a_list_of_features_opens_a_table_whose_constraints_are_unreadable(
+    engine, marks, report, tmp_path: Path, name: str
+) -> None:
+    made, _ = CASES[name]
+    path = foreign(tmp_path / "t", **made, protocol={"minReaderVersion": 1, "minWriterVersion": 4})
+    subject = subject_at(path)
+    for redefines, files_of in ((True, None), (False, subject.snapshot.files())):
+        question = subject.asked_of_constraints(files_of, redefines=redefines)
+        assert question
+        assert foretold(engine, marks, report, question) == UNPARSED
+    change = properties_of(subject, SetProperties("t", set={"delta.checkpointInterval": "50"}))
+    after = {"after": {"delta.checkpointInterval": "50"}}
+    assert condition_of(lambda: engine.run(change, after, UNCHECKED, marks, report)) == UNPARSED
+    command, _ = predicted(path, Optimize("t"))
+    assert condition_of(lambda: engine.run(command, {}, UNCHECKED, marks, report)) == UNPARSED
+    question = subject.asked_of_constraints()  # of a change that neither redefines the table nor writes rows
+    expected = None if question is None else foretold(engine, marks, report, question)
+    assert condition_of(lambda: engine.run(deletion(path, None), {}, UNCHECKED, marks, report)) == expected
+    assert expected == (UNPARSED if "invariant" in name else None)
+
+
+def test_no_value_of_a_row_is_told(engine, marks, report, tmp_path: Path) -> None:
+    for name, made in {"violates": check("length(s) > 1"), "fails": check("cast(s as int) > 0")}.items():
+        path = foreign(tmp_path / name, **made)
+        question = constraints_question(str(path), 2, pa.table({"path": files(path)}))
+        with pytest.raises(CommandRefused) as refused:
+            engine.read(KIND, question, marks, report)
+        told = json.dumps(refused.value.refusals[0].as_json())
+        assert "s : a" not in told
+        assert "'a'" not in told
 
 
 def test_a_file_that_is_gone_is_no_fault_of_a_constraint(engine, marks, report, tmp_path: Path) -> None:
@@ -169,3 +215,25 @@ def test_a_table_without_conditions_is_asked_nothing(tmp_path: Path) -> None:
 def files(path: Path) -> list[str]:
     found: list[str] = subject_at(path).snapshot.files().column("path").to_pylist()
     return found
+
+
+@pytest.mark.parametrize(
+    ("failed", "passes"),
+    [
+        (EngineLost(EngineFailure("SYNTAX", "42601", "java.lang.OutOfMemoryError")), EngineLost),
+        (EngineFailed(EngineFailure(None, None, "no space left on device")), EngineFailed),
+        (EngineFailed(EngineFailure("DELTA_FILE_NOT_FOUND", "42K03", "gone")), EngineFailed),
+        (EngineFailed(EngineFailure("PARSE_SYNTAX_ERROR", "42601", "odd", retryable=True)), EngineFailed),
+    ],
+)
+def test_what_else_is_to_blame_is_no_refusal(
+    engine, marks, report, tmp_path: Path, monkeypatch, failed: EngineFailed, passes: type[EngineFailed]
+) -> None:
+    def fails(*of: Any) -> None:
+        raise failed
+
+    path = foreign(tmp_path / "t", **check("id > 0"))
+    monkeypatch.setattr("jobs.engine.constraints.table_at", fails)
+    with pytest.raises(passes) as raised:
+        engine.read(KIND, constraints_question(str(path), 2, redefines=True), marks, report)
+    assert raised.value is failed

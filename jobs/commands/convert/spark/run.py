@@ -182,8 +182,9 @@ def _changes(
     refusals += _new_encodings(findings, preview)
     before, now = unpacked_manifest(preview.manifest), findings.lines
     if before is None or now is None:
-        if digest(findings) != preview.files_digest:
-            refusals += [each for each in _new_files(session, path, schema, None, preview) if each not in refusals]
+        if digest(findings) == preview.files_digest:
+            return {"refusals": refusals, "found": findings, "come": [], "gone": []}
+        refusals += [each for each in _new_files(session, path, schema, None, preview) if each not in refusals]
         return {"refusals": refusals, "found": findings, "come": None, "gone": None}
     come = sorted(set(now) - before)
     gone = sorted(before - set(now))

@@ -312,6 +312,7 @@ def test_rows_that_a_delete_copies_are_held_against_constraints_before_anybody_r
     engine = Constrained()
     job = worked(engine, claim_preview)
     assert (job.state, job.error["code"]) == (State.FAILED, "constraint_fails")
+    assert (job.preview["rows_matched"], job.preview["rows_matched_exact"]) == (1, True)
     assert job.error["engine"]["condition"] == "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES"
     [(kind, question)] = engine.asked
     assert kind == "constraints"
@@ -326,9 +327,27 @@ def test_a_delete_that_copies_no_rows_asks_for_none_of_them(olga, lake, tmp_path
     sales = factories.TableFactory(root=lake, name="sales")
     request_delete(actor(olga), sales.pk, "p = 'FR'", "why")
     engine = Constrained()
-    worked(engine, claim_preview)
-    [(_, question)] = engine.asked
-    assert question["files"] == []
+    assert worked(engine, claim_preview).state == State.AWAITING_APPROVAL
+    assert engine.asked == []
+
+
+class SlowCheck(SlowEngine):
+    """One that counts, and whose check of constraints never comes."""
+
+    def preview(self, *given):
+        return SmallEngine.preview(self, *given)
+
+    def read(self, kind, question, marks, report):
+        return SlowEngine.preview(self)
+
+
+def test_a_check_of_constraints_that_takes_too_long_costs_no_count(olga, lake, tmp_path, timing):
+    timing(watch=0.02, preview_limit=1)
+    small_delta.create(tmp_path / "lake" / "sales", lakes.SALES, CHECKED)
+    sales = factories.TableFactory(root=lake, name="sales")
+    request_delete(actor(olga), sales.pk, "p = 'FR' AND id < 2", "why")
+    job = worked(SlowCheck(), claim_preview)
+    assert (job.state, job.preview["rows_matched"], job.preview["class"]) == (State.AWAITING_APPROVAL, 1, "ordinary")
 
 
 def test_nothing_is_asked_of_a_table_without_constraints(olga, sales):
