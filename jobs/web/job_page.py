@@ -43,22 +43,19 @@ def job_live(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
         return HttpResponseClientRedirect(
             reverse("jobs:detail", args=[job_id])
         )  # a rule requires approvals: it is a review now
-    return render(request, "jobs/jobs/_live.html", _job_context(request, job_id) | {"polled": True})
+    return render(request, "jobs/jobs/_live.html", _job_context(request, job_id))
 
 
 def _job_context(request: HttpRequest, job_id: uuid.UUID) -> dict[str, Any]:
     person = person_of(request)
     job = job_for(person, job_id)
-    parts = parts_of(job)
-    # What was measured while the page polls is shown as it comes: the part with the outcome is rendered once.
-    shows_outcome = has_outcome(job.command) and (job.is_ended or not parts.measured)
-    outcome = outcome_of(person, job) if shows_outcome else None
+    outcome = outcome_of(person, job) if has_outcome(job.command) else None
     rehearsed = None if outcome else rehearsed_of(job)
     return {
         "job": queries.details(person, job),
         "outcome": outcome,
         "again_url": _again_url(person, job),
-        "parts": parts,
+        "parts": parts_of(job),
         "rehearsed": rehearsed,
     }
 

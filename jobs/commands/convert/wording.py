@@ -24,6 +24,7 @@ def figures(preview: Preview) -> list[Figure]:
         Figure("Files to add", preview["num_files"], "none rewritten"),
         Figure("Bytes", preview.get("size_bytes"), unit=Unit.BYTES),
         Figure("Rows", preview.get("num_records"), "from footers", why_unknown=NO_FOOTER),
+        *(Figure(f"Values of {each['name']}", each["distinct"]) for each in preview.get("partition_columns", ())),
     ]
 
 

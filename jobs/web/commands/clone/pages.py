@@ -151,7 +151,6 @@ def _requested(request: HttpRequest, subject: Subject, form: CloneForm, context:
 
 PARTS = Parts(
     what="jobs/clone/what.html",
-    measured="jobs/clone/measured.html",
     ask_again=partial(again_at, "jobs:clone"),
     offer=Offer(Clone.kind, "Clone…", on_table("jobs:clone"), words="copy shallow deep", changes=False),
 )

@@ -222,6 +222,5 @@ PARTS = Parts(
     what="jobs/convert/what.html",
     ask_again=_ask_again,
     result="jobs/convert/result.html",
-    measured="jobs/convert/measured.html",
     answers={"inspect": Answer(_shown, check=_check_place)},
 )

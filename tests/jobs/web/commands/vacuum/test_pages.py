@@ -101,7 +101,7 @@ def test_the_destructive_commits_are_in_the_drawing(client, sales):
     answer = client.get(f"/tables/{sales.pk}/vacuum/")
     assert answer.context["drawn"]["strip"].diamonds == []
     assert "destructive, no approved job" not in shown(answer)
-    Commit.objects.filter(table=sales, version=3).update(operation="DELETE")
+    Commit.objects.filter(table=sales, version=3).update(operation="DELETE", removal="replaced")
     answer = client.get(f"/tables/{sales.pk}/vacuum/")
     assert [diamond.is_hollow for diamond in answer.context["drawn"]["strip"].diamonds] == [True]
     assert "destructive, no approved job" in shown(answer)
