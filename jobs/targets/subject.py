@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +29,10 @@ from tables.sync import log_access
 
 CHANGE_FEED = "delta.enableChangeDataFeed"
 MANAGED_REMEDY = "Change it with an engine that is connected to its catalog, or drop the feature there first."
+
+
+def _none() -> None:
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +75,18 @@ class Subject:
         return parse(text, self.schema)
 
     def asked_of_constraints(
-        self, files: pa.Table | None = None, *, kept_by: Mapping[str, Any] | None = None, redefines: bool = False
+        self,
+        rewritten: Callable[[], pa.Table | None] = _none,
+        *,
+        kept_by: Mapping[str, Any] | None = None,
+        redefines: bool = False,
     ) -> dict[str, Any] | None:
         """What Spark is asked of the table's constraints and generated columns, as `constraints_question`; None for one without any, and
-        for a change that neither writes rows again nor redefines the table."""
-        asks = has_conditions(self.configuration, self.struct) if redefines or files else has_invariants(self.struct)
-        if not asks:
+        for a change that neither writes rows again nor redefines the table. `rewritten` finds the files, of a table that has some."""
+        if not has_conditions(self.configuration, self.struct):
+            return None
+        files = rewritten()
+        if not (redefines or files or has_invariants(self.struct)):
             return None
         return constraints_question(self.table.path, self.version, files, kept_by=kept_by, redefines=redefines)
 

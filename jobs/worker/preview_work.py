@@ -118,8 +118,7 @@ class PreviewWork(ClaimedJob):
             self._end(State.FAILED, error=endings.limit_reached("a preview and its rehearsal", limit))
             return
         if self.unchecked is not None:
-            self.report.log(f"Spark couldn’t check the table’s constraints to the end within {limit:,.0f} s.")
-            self._previewed(self.unchecked)
+            self._previewed(_with_unchecked(self.unchecked, limit))
             return
         try:
             outcome = self.handling.unmeasured(self.job, limit)
@@ -181,3 +180,9 @@ class PreviewWork(ClaimedJob):
                 closing.let_run(self.job)
 
         self._recorded(write)
+
+
+def _with_unchecked(found: Found, limit: float) -> Found:
+    """The preview with a note for its reviewers that Spark hasn't held the rows against the table's constraints to the end."""
+    note = f"Spark couldn’t check the table’s constraints to the end within {limit:,.0f} s: the run may fail by them."
+    return replace(found, preview={**found.preview, "notes": [note, *found.preview.get("notes", ())]})

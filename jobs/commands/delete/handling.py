@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from console.audit.actor import Actor
@@ -79,7 +80,7 @@ class DeleteHandling(Handling[Delete]):
             return Found(exact, subject.version, nothing_to_do=NOTHING)
         matched = _matched(measured, subject.version)
         values = _with_readers(with_count(log, subject, matched), subject)
-        copied = files_copied(log, subject, matched)
+        copied = partial(files_copied, log, subject, matched)
         constraints = subject.asked_of_constraints(copied, kept_by=stored(Delete, job).tree)
         found = replace(_found(values, subject.version), constraints=constraints)
         question = further_question(log, subject, stored(Delete, job).tree)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from console.audit.actor import Actor
@@ -49,7 +50,7 @@ class DropFeatureHandling(Handling[DropFeature]):
 
     def preview(self, job: Job, measured: Measured) -> Found:
         subject, command = subject_to_change(job.table_id), stored(DropFeature, job)
-        constraints = subject.asked_of_constraints(files_rewritten(subject, command), redefines=True)
+        constraints = subject.asked_of_constraints(partial(files_rewritten, subject, command), redefines=True)
         return Found(preview_of(subject, command), subject.version, constraints=constraints)
 
     def drift(self, job: Job, measured: Measured) -> Drift | None:

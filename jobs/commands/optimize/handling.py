@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -69,7 +70,7 @@ class OptimizeHandling(Handling[Optimize]):
         node = reread(subject, tree_of(command))
         values = with_past(subject.table, Optimize.kind, from_log(subject, command, node))
         nothing = NOTHING[values["mode"]] if values["nothing_to_do"] else None
-        constraints = subject.asked_of_constraints(_surely_rewritten(subject, command, node, values))
+        constraints = subject.asked_of_constraints(partial(_surely_rewritten, subject, command, node, values))
         return Found(values, subject.version, nothing_to_do=nothing, constraints=constraints)
 
     def drift(self, job: Job, measured: Measured) -> Drift | None:

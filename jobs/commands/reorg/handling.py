@@ -52,7 +52,7 @@ class ReorgHandling(Handling[Reorg]):
         node = reread(subject, tree_of(command))
         values = with_past(subject.table, Reorg.kind, from_log(subject, command, node))
         nothing = NOTHING if values["nothing_to_do"] else None
-        constraints = subject.asked_of_constraints(files_rewritten(subject, node) if values["exact"] else None)
+        constraints = subject.asked_of_constraints(lambda: files_rewritten(subject, node) if values["exact"] else None)
         return Found(values, subject.version, nothing_to_do=nothing, constraints=constraints)
 
     def drift(self, job: Job, measured: Measured) -> Drift | None:

@@ -140,7 +140,7 @@ def test_what_a_change_of_properties_and_an_optimize_meet_is_foretold(
     after = {"after": {"delta.checkpointInterval": "50"}}
     assert condition_of(lambda: engine.run(change, after, UNCHECKED, marks, report)) == redefined
     subject = subject_at(path)
-    question = subject.asked_of_constraints(subject.snapshot.files())
+    question = subject.asked_of_constraints(subject.snapshot.files)
     assert question
     assert foretold(engine, marks, report, question) == rewritten
     command, _ = predicted(path, Optimize("t"))
@@ -172,7 +172,7 @@ def test_a_protocol_without_a_list_of_features_opens_a_table_whose_constraints_a
     made, _ = CASES[name]
     path = foreign(tmp_path / "t", **made, protocol={"minReaderVersion": 1, "minWriterVersion": 4})
     subject = subject_at(path)
-    for redefines, files_of in ((True, None), (False, subject.snapshot.files())):
+    for redefines, files_of in ((True, lambda: None), (False, subject.snapshot.files)):
         question = subject.asked_of_constraints(files_of, redefines=redefines)
         assert question
         assert foretold(engine, marks, report, question) == UNPARSED
@@ -209,7 +209,7 @@ def test_a_file_that_is_gone_is_no_fault_of_a_constraint(engine, marks, report, 
 
 def test_a_table_without_conditions_is_asked_nothing(tmp_path: Path) -> None:
     subject = subject_at(foreign(tmp_path / "t"))
-    assert subject.asked_of_constraints(subject.snapshot.files(), redefines=True) is None
+    assert subject.asked_of_constraints(subject.snapshot.files, redefines=True) is None
 
 
 def files(path: Path) -> list[str]:

@@ -348,6 +348,7 @@ def test_a_check_of_constraints_that_takes_too_long_costs_no_count(olga, lake, t
     request_delete(actor(olga), sales.pk, "p = 'FR' AND id < 2", "why")
     job = worked(SlowCheck(), claim_preview)
     assert (job.state, job.preview["rows_matched"], job.preview["class"]) == (State.AWAITING_APPROVAL, 1, "ordinary")
+    assert "couldn’t check the table’s constraints" in job.preview["notes"][0]
 
 
 def test_nothing_is_asked_of_a_table_without_constraints(olga, sales):
