@@ -29,6 +29,9 @@ class Caller:
     def post(self, path: str, body: Any = None, **headers: str) -> Any:
         return self.client.post(f"{API}{path}", body or {}, content_type="application/json", headers=headers)
 
+    def put(self, path: str, body: Any) -> Any:
+        return self.client.put(f"{API}{path}", body, content_type="application/json")
+
     def patch(self, path: str, body: Any) -> Any:
         return self.client.patch(f"{API}{path}", body, content_type="application/json")
 

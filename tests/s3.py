@@ -24,7 +24,7 @@ KEY_ID, SECRET = "AKIATESTSFIRSTKEY123", "first-secret-of-the-tests"  # no real 
 _CREDENTIAL = re.compile(r"Credential=([^/]+)/[^/]+/([^/]+)/")
 
 
-class _Silent(WSGIRequestHandler):
+class Silent(WSGIRequestHandler):
     def log(self, *_: Any) -> None:
         pass
 
@@ -133,7 +133,7 @@ class Store:
 
 def server_of(door: Door, port: int = 0) -> BaseWSGIServer:
     """A server on this machine that answers through the door once it is told to serve."""
-    return make_server("127.0.0.1", port, door, threaded=True, request_handler=_Silent)
+    return make_server("127.0.0.1", port, door, threaded=True, request_handler=Silent)
 
 
 def put_raw(address: str, path: str, key_id: str, body: bytes = b"") -> None:

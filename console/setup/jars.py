@@ -16,6 +16,7 @@ from console.setup.troubles import CannotInstall
 LIST = Path(__file__).with_name("jars.txt")
 # A small Hadoop cluster of the tests' own: neither run nor shipped.
 TEST_LIST = Path(__file__).with_name("test_jars.txt")
+CLASSIFIERS = "http://ant.apache.org/ivy/maven"  # the XML namespace in which Ivy takes them
 
 
 @dataclass(frozen=True)
@@ -24,14 +25,20 @@ class Jar:
     artifact: str
     version: str
     sha256: str
+    classifier: str = ""
 
     @property
     def file(self) -> str:
-        return f"{self.artifact}-{self.version}.jar"
+        of_it = f"-{self.classifier}" if self.classifier else ""
+        return f"{self.artifact}-{self.version}{of_it}.jar"
 
     def dependency(self) -> str:
         """Itself alone: not what it depends on."""
-        return f'<dependency org="{self.group}" name="{self.artifact}" rev="{self.version}" transitive="false"/>'
+        own = (
+            f'<artifact name="{self.artifact}" type="jar" m:classifier="{self.classifier}"/>' if self.classifier else ""
+        )
+        named = f'org="{self.group}" name="{self.artifact}" rev="{self.version}"'
+        return f'<dependency {named} transitive="false">{own}</dependency>'
 
 
 def pinned(listing: Path = LIST) -> list[Jar]:
@@ -94,10 +101,10 @@ class Jars:
         module = self.places.tools / f"{self.stamp}.xml"
         wanted = "".join(jar.dependency() for jar in jars)
         module.write_text(
-            '<ivy-module version="2.0"><info organisation="levee" module="jars"/>'
+            f'<ivy-module version="2.0" xmlns:m="{CLASSIFIERS}"><info organisation="levee" module="jars"/>'
             f"<dependencies>{wanted}</dependencies></ivy-module>"
         )
-        pattern = f"{part}/[artifact]-[revision].[ext]"
+        pattern = f"{part}/[artifact]-[revision](-[classifier]).[ext]"
         ivy = [str(java.find()), "-cp", str(self._ivy()), "org.apache.ivy.Main", "-ivy", str(module)]
         run([*ivy, "-types", "jar", "bundle", "-retrieve", pattern, "-warn"], self.places.logs / f"{self.stamp}.log")
 

@@ -22,8 +22,8 @@ def takes_versions_once(location: str) -> bool:
     """Whether of two writers of one version of a log at a canonical place the storage tells one that it lost.
 
     HDFS renames in one step. Hadoop's local file system looks for the file, then renames over it: on a disk of this machine, which
-    containers share, some microseconds lie between; of another kind of file system nobody knows. In an object store Delta's
-    `S3SingleDriverLogStore` looks, then writes.
+    containers share, some microseconds lie between; of another kind of file system nobody knows. Delta's
+    `S3SingleDriverLogStore` looks, then writes; its `GCSLogStore` writes on the condition that the name is new, which Google keeps.
     """
     kind = kind_of(location)
     if kind.is_remote:

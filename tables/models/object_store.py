@@ -22,8 +22,8 @@ class ObjectStore(models.Model):
     """
 
     bucket = models.CharField(max_length=300, primary_key=True)
-    endpoint = models.CharField(max_length=300, blank=True, default="")  # empty: AWS itself
-    region = models.CharField(max_length=50)
+    endpoint = models.CharField(max_length=300, blank=True, default="")  # empty: the cloud itself
+    region = models.CharField(max_length=50, blank=True)  # empty: of a kind that asks for none
     path_style = models.BooleanField()
     key_id = models.CharField(max_length=128, blank=True, default="")
     secret = models.BinaryField(null=True)
@@ -40,7 +40,9 @@ class ObjectStore(models.Model):
             models.CheckConstraint(
                 name="object_store_endpoint", condition=models.Q(endpoint="") | models.Q(endpoint__regex=ENDPOINT)
             ),
-            models.CheckConstraint(name="object_store_region", condition=models.Q(region__regex=REGION)),
+            models.CheckConstraint(
+                name="object_store_region", condition=models.Q(region="") | models.Q(region__regex=REGION)
+            ),
             models.CheckConstraint(
                 name="object_store_credential",
                 condition=models.Q(key_id="", secret=None, session_token=None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Protocol
 
 from obstore.store import ObjectStore
@@ -54,6 +54,10 @@ class Options(Protocol):
         """Tells two descriptions apart without saying what they hold."""
 
     @property
+    def scope(self) -> str:
+        """What Hadoop's settings of it count for: its own prefix, or the scheme where all buckets of the kind share one description."""
+
+    @property
     def silence(self) -> str:
         """What else it may be when nothing answers, to go on a sentence with; empty for nothing."""
 
@@ -76,6 +80,13 @@ class Options(Protocol):
         """Where its endpoint sends requests on to, if elsewhere: asked without a key, and answered within seconds."""
 
 
+FIELDS = tuple(field.name for field in fields(Description))
+
+
+def _as_given(given: Description) -> Description:
+    return given
+
+
 @dataclass(frozen=True, slots=True)
 class Described:
     """How a kind of object stores takes a description."""
@@ -83,6 +94,12 @@ class Described:
     options: Callable[[str, Description], Options]  # of a bucket, by its name
     faults: Callable[[Description], Iterable[tuple[str, str]]]  # what is wrong with it, by field
     region: str = ""  # where none is given
+    cloud: str = ""  # whose the store is where no endpoint is given
+    fields: Sequence[str] = FIELDS  # those that it takes
+    hints: Mapping[str, str] = field(
+        default_factory=dict
+    )  # what a field holds here, where that differs from other kinds
+    completed: Callable[[Description], Description] = _as_given  # with what follows from the rest
     key: Callable[[str], str] = str  # of a bucket's prefix, in the catalog and under which its secrets are encrypted
 
 

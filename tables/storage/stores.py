@@ -6,6 +6,7 @@ import re
 
 from tables.storage import trees
 from tables.storage.folders import Folders
+from tables.storage.gcs.kind import GCS
 from tables.storage.hdfs import client
 from tables.storage.hdfs import tree as hdfs_tree
 from tables.storage.hdfs.kind import HDFS
@@ -21,7 +22,7 @@ from tables.storage.s3.kind import S3
 from tables.storage.store import Storage
 from tables.storage.trees import Reach, Tree
 
-KINDS: tuple[StoreKind, ...] = (LOCAL, S3, HDFS)
+KINDS: tuple[StoreKind, ...] = (LOCAL, S3, GCS, HDFS)
 # What runs in Spark's tasks, which have no copy of Levee: it travels to them by value.
 TRAVELLING = (
     trees,

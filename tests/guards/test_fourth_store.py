@@ -48,6 +48,10 @@ class VaultOptions:
         return f"vault://{self.bucket}"
 
     @property
+    def scope(self) -> str:
+        return self.prefix
+
+    @property
     def fingerprint(self) -> str:
         return f"{self.bucket} {self.key_id}"
 

@@ -14,7 +14,7 @@ from tables.storage.place import place_of
 
 PROJECT = Path(__file__).parents[2]
 SCHEME = re.compile(r"\b(?:s3[an]?|hdfs|abfss?|gs)://")
-ADAPTERS = ("tables.storage.s3", "tables.storage.hdfs")
+ADAPTERS = ("tables.storage.s3", "tables.storage.gcs", "tables.storage.hdfs")
 
 
 def parts() -> Iterator[tuple[str, ast.Module]]:

@@ -30,11 +30,15 @@ class Command(BaseCommand):
         add.add_argument("uri", metavar="URI", help=f"such as {', '.join(kind.example for kind in KINDS)}")
         pause = "shortest pause between syncs of a table, in seconds (300 unless told); never: by hand only"
         add.add_argument("--sync", metavar="SECONDS", help=pause)
-        add.add_argument("--endpoint", metavar="URL", help="of the object store; AWS unless told")
+        add.add_argument(
+            "--endpoint", metavar="URL", help="of the object store; the cloud itself (AWS, Google) unless told"
+        )
         add.add_argument("--region", help="of the bucket")
         add.add_argument("--key-id", metavar="ID", help="of the bucket's key; Levee's own identity unless told")
         add.add_argument(
-            "--secret-file", metavar="FILE", help="holds the key's secret on one line; - for standard input"
+            "--secret-file",
+            metavar="FILE",
+            help="holds the key's secret: one line, or Google's JSON; - for standard input",
         )
         add.add_argument(
             "--virtual-hosted", action="store_true", help="the bucket is named in the host, not in the path"

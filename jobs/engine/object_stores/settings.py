@@ -34,10 +34,12 @@ class BucketSettings:
 
     def __init__(self) -> None:
         self._changed = threading.Condition()  # around what follows, and never while the JVM or the cluster is asked
+        # By scope: a bucket, or all buckets of a kind that Hadoop has one description for.
         self._applied: dict[str, str] = {}
-        self._users: Counter[tuple[str, str]] = Counter()  # by bucket and fingerprint; none is 0
+        self._opened: dict[str, set[str]] = {}  # what may have a connection
+        self._users: Counter[tuple[str, str]] = Counter()  # by scope and fingerprint; none is 0
         self._stale: Counter[str] = Counter()  # how often work left connections of an old description on the executors
-        self._turns: dict[str, threading.Lock] = {}  # one thread at a time settles a bucket
+        self._turns: dict[str, threading.Lock] = {}  # one thread at a time settles a scope
         self._replacing = threading.Lock()
         self._told: set[str] = set()  # the schemes of whose kinds Hadoop has been told what it is told once
 
@@ -49,6 +51,7 @@ class BucketSettings:
             self._tell_once(session, kind)
         in_buckets = (path for path, kind in remote.items() if kind.described)
         described = {options.prefix: options for options in map(_options_of, in_buckets)}
+        _require_one_each(described.values())
         with ExitStack() as stack:
             for options in described.values():
                 stack.enter_context(self._using(session, options))
@@ -74,7 +77,7 @@ class BucketSettings:
         if self._joined(options):
             return
         with self._changed:
-            turn = self._turns.setdefault(options.prefix, threading.Lock())
+            turn = self._turns.setdefault(options.scope, threading.Lock())
         with turn:
             if not self._joined(options):  # perhaps another thread's doing meanwhile
                 self._settle(session, options)
@@ -82,47 +85,63 @@ class BucketSettings:
     def _joined(self, options: Options) -> bool:
         """Whether the JVM and its executors have this description; then one more works under it."""
         with self._changed:
-            settled = self._applied.get(options.prefix) == options.fingerprint and not self._stale[options.prefix]
+            settled = self._applied.get(options.scope) == options.fingerprint and not self._stale[options.scope]
             if settled:
-                self._users[options.prefix, options.fingerprint] += 1
+                self._opened[options.scope].update(options.for_hadoop().uris)
+                self._users[options.scope, options.fingerprint] += 1
         return settled
 
     def _leave(self, options: Options) -> None:
         """Asks nothing of the JVM: what the work inside has come to stands, whatever has become of Spark."""
-        bucket, use = options.prefix, (options.prefix, options.fingerprint)
+        scope, use = options.scope, (options.scope, options.fingerprint)
         with self._changed:
             self._users[use] -= 1
             if not self._users[use]:
                 del self._users[use]
-                if self._applied[bucket] != options.fingerprint:
+                if self._applied[scope] != options.fingerprint:
                     # Work that outlived the grace: its tasks may have been the first on the new executors.
-                    self._stale[bucket] += 1
+                    self._stale[scope] += 1
             self._changed.notify_all()
 
     def _settle(self, session: SparkSession, options: Options) -> None:
         """Has the JVM and its executors take a description, once what runs with another one has ended or had its grace."""
-        bucket, wanted = options.prefix, options.fingerprint
+        scope, wanted, settings = options.scope, options.fingerprint, options.for_hadoop()
         with self._changed:
-            known = self._applied.get(bucket)
+            known = self._applied.get(scope)
             if known not in (None, wanted):
-                self._changed.wait_for(lambda: not self._is_used(bucket), GRACE_SECONDS)
-            marks = self._stale[bucket]
+                self._changed.wait_for(lambda: not self._is_used(scope), GRACE_SECONDS)
+            marks = self._stale[scope]
             if known != wanted:
-                self._applied[bucket] = UNSURE
+                self._applied[scope] = UNSURE
+            opened = self._opened.setdefault(scope, set())
+            opened.update(settings.uris)
+            uris = sorted(opened)
         if known != wanted:
-            _apply(session, options.for_hadoop())
+            _apply(session, settings)
         if known not in (None, wanted):
-            _reopen(session, options.for_hadoop())
+            _reopen(session, settings, uris)
         if known is not None:
             with self._replacing:
                 replace_executors(session)
         with self._changed:
-            self._applied[bucket] = wanted
-            self._stale[bucket] -= marks  # not those that came meanwhile
-            self._users[bucket, wanted] += 1
+            self._applied[scope] = wanted
+            self._stale[scope] -= marks  # not those that came meanwhile
+            self._users[scope, wanted] += 1
 
-    def _is_used(self, bucket: str) -> bool:
-        return any(used == bucket for used, _ in self._users)
+    def _is_used(self, scope: str) -> bool:
+        return any(used == scope for used, _ in self._users)
+
+
+def _require_one_each(described: Iterable[Options]) -> None:
+    """Raises Unreachable for two buckets that are reached differently, where Hadoop has one description for both."""
+    first: dict[str, Options] = {}
+    for options in described:
+        other = first.setdefault(options.scope, options)
+        if other.fingerprint != options.fingerprint:
+            raise Unreachable(
+                f"{other.prefix} and {options.prefix} can't be reached at once: Spark has one credential for all {options.scope} buckets. "
+                "Give both the same"
+            )
 
 
 def _options_of(path: str) -> Options:
@@ -140,11 +159,11 @@ def _apply(session: SparkSession, settings: HadoopSettings) -> None:
         configuration.set(key, value)
 
 
-def _reopen(session: SparkSession, settings: HadoopSettings) -> None:
-    """Closes Hadoop's open connections to a bucket, which takes them out of its cache, and opens others. Raises Unreachable."""
+def _reopen(session: SparkSession, settings: HadoopSettings, uris: Iterable[str]) -> None:
+    """Closes Hadoop's open connections to these, which takes them out of its cache, and opens others. Raises Unreachable."""
     jvm: Any = session._jvm
     files = jvm.org.apache.hadoop.fs.FileSystem
-    for each in settings.uris:
+    for each in uris:
         uri = jvm.java.net.URI.create(each)
         for _ in range(TRIES):
             files.get(uri, _configuration(session)).close()

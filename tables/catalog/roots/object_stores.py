@@ -43,9 +43,9 @@ def description_of(given: Mapping[str, Any]) -> Description:
 
 
 def checked(place: str, given: Description) -> Description:
-    """The description with its kind's usual region. Raises Problem 400 `invalid` that names the field."""
+    """The description with its kind's usual region, and what follows from the rest. Raises Problem 400 `invalid` that names the field."""
     described = described_in(place)
-    given = replace(given, region=given.region or described.region)
+    given = described.completed(replace(given, region=given.region or described.region))
     if faults := dict(described.faults(given)):
         raise Problem(400, "invalid", " ".join(faults.values()), fields=faults)
     return given

@@ -29,6 +29,7 @@ _SAID = {
     "TokenRefreshRequired": ("session_token", "the session token has expired"),
     "InvalidToken": ("session_token", "the store doesn’t accept the session token"),
     "AccessDenied": ("key_id", "the key may not do this"),
+    "AuthenticationRequired": ("key_id", "the store doesn’t accept the key"),
     "AllAccessDisabled": ("key_id", "the store has switched off all access to the bucket"),
     "RequestTimeTooSkewed": ("clock", "this machine’s clock and the store’s differ by too much"),
 }

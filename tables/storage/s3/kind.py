@@ -22,7 +22,7 @@ def _require_bucket(prefix: str) -> None:
 
 
 S3 = object_store(
-    Described(S3Options.of, faults, REGION_OF_NONE, key=_name),
+    Described(S3Options.of, faults, REGION_OF_NONE, cloud="AWS", key=_name),
     scheme="s3",
     what="s3:// prefixes",
     example="s3://bucket/lake",

@@ -50,6 +50,10 @@ class S3Options:
         return f"s3://{self.bucket}"
 
     @property
+    def scope(self) -> str:
+        return self.prefix
+
+    @property
     def fingerprint(self) -> str:
         return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
 

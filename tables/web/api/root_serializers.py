@@ -11,7 +11,7 @@ from tables.catalog.adding import bulk as bulk_additions
 from tables.catalog.roots import object_stores, scans, sync_interval
 from tables.catalog.roots.figures import RootFigures
 from tables.catalog.roots.object_stores import description_of
-from tables.models import MOST_SCAN_HOURS, Addition, Finding, ObjectStore, Root, Table
+from tables.models import MOST_SCAN_HOURS, Addition, Finding, Root, Table
 from tables.rules.table_formats import TableFormat
 from tables.storage.description import Description
 
@@ -40,14 +40,23 @@ class StorageIn(Body):
     """How a bucket is reached. The secret is never answered; without one, the present secret of the same key and endpoint stays."""
 
     endpoint = LiteralText(
-        max_length=300, required=False, allow_blank=True, help_text="http(s)://HOST[:PORT]; empty: AWS."
+        max_length=300,
+        required=False,
+        allow_blank=True,
+        help_text="http(s)://HOST[:PORT]; empty: the cloud itself, AWS or Google.",
     )
     region = LiteralText(max_length=50, required=False, allow_blank=True)
     path_style = Flag(required=False, help_text="Whether the bucket is named in the path; true unless told.")
     key_id = LiteralText(
         max_length=128, required=False, allow_blank=True, help_text="Empty: the identity of Levee's own processes."
     )
-    secret = LiteralText(max_length=1_000, required=False, allow_blank=True, write_only=True)
+    secret = LiteralText(
+        max_length=10_000,
+        required=False,
+        allow_blank=True,
+        write_only=True,
+        help_text="Of Google's: the service account's key, a JSON file, as text; the key ID is read from it.",
+    )
     session_token = LiteralText(max_length=10_000, required=False, allow_blank=True, write_only=True)
 
 
@@ -230,16 +239,17 @@ def root_detail_json(root: Root, figures: RootFigures) -> dict[str, Any]:
     return root_json(root) | {
         "figures": counted,
         "other_formats": others,
-        "storage": storage_json(object_stores.row_of(root)),
+        "storage": storage_json(root),
     }
 
 
-def storage_json(store: ObjectStore | None) -> dict[str, Any] | None:
-    return (
-        None
-        if store is None
-        else {"bucket": store.bucket, **object_stores.shown(store), "changed_at": store.changed_at}
-    )
+def storage_json(root: Root) -> dict[str, Any] | None:
+    """How the root's bucket is reached; None for storage that no root describes."""
+    bucket, store = object_stores.bucket_of(root.uri), object_stores.row_of(root)
+    if bucket is None or store is None:
+        return None
+    named = {"bucket": object_stores.name_of(bucket)}
+    return {**named, **object_stores.shown(store), "changed_at": store.changed_at}
 
 
 def description(body: dict[str, Any] | None) -> Description | None:

@@ -117,7 +117,9 @@ class RootStorage(APIView):
     def put(self, request: Request, root_id: uuid.UUID) -> Response:
         """Changes it; a new credential counts within seconds, without a restart."""
         given = description_of(body_of(request, StorageIn))
-        return Response(storage_json(object_stores.change(Actor.of(request), _managed(request, root_id), given)))
+        root = _managed(request, root_id)
+        object_stores.change(Actor.of(request), root, given)
+        return Response(storage_json(root))
 
 
 class RootPause(APIView):

@@ -11,11 +11,13 @@ from tables.catalog.roots import sync_interval
 from tables.catalog.roots.entries import checked_name
 from tables.catalog.roots.object_stores import description_of
 from tables.models import MOST_SCAN_HOURS, SYNC_SECONDS
-from tables.storage.description import Description
+from tables.storage.description import Described, Description
 from tables.storage.stores import KINDS
 
 _SUCH = [f"{kind.one}, such as {kind.example}" for kind in KINDS]
-REGION = " or ".join(kind.described.region for kind in KINDS if kind.described and kind.described.region)
+_DESCRIBED = [kind.described for kind in KINDS if kind.described]
+REGION = " or ".join(each.region for each in _DESCRIBED if each.region)
+CLOUDS = " or ".join(each.cloud for each in _DESCRIBED if each.cloud)
 PLACES = f"{', '.join(_SUCH[:-1])}, or {_SUCH[-1]}."
 LITERAL = {"spellcheck": "false", "autocomplete": "off", "autocapitalize": "none"}
 
@@ -58,14 +60,22 @@ class RootForm(forms.Form):
         return {name: self.cleaned_data[name] for name in ("name", "sync_seconds", "scan_hours", "adds_found")}
 
 
-def _storage_fields() -> dict[str, forms.Field]:
-    """How a bucket is reached. A secret is never sent back to a page, that of a refused form included."""
+def _storage_fields(kind: Described | None = None) -> dict[str, forms.Field]:
+    """How a bucket is reached: of one kind of stores, or of any. A secret is never sent back to a page, that of a refused form included."""
+    fields = _fields_of_any()
+    for each in [kind] if kind else _DESCRIBED:
+        for name, hint in each.hints.items():
+            fields[name].help_text = f"{fields[name].help_text} {hint}"
+    return {name: field for name, field in fields.items() if kind is None or name in (*kind.fields, "writes")}
+
+
+def _fields_of_any() -> dict[str, forms.Field]:
     hidden = forms.PasswordInput(attrs={**LITERAL, "autocomplete": "new-password"}, render_value=False)
     return {
         "endpoint": forms.CharField(
             required=False,
             max_length=300,
-            help_text="As https://minio.example.org:9000. Empty: AWS.",
+            help_text=f"As https://minio.example.org:9000. Empty: {CLOUDS}.",
             widget=forms.TextInput(attrs=LITERAL),
         ),
         "region": forms.CharField(
@@ -86,7 +96,7 @@ def _storage_fields() -> dict[str, forms.Field]:
         ),
         "secret": forms.CharField(
             required=False,
-            max_length=1_000,
+            max_length=10_000,
             help_text="Stored encrypted, and never shown again.",
             widget=hidden,
         ),
@@ -107,15 +117,15 @@ STORAGE = ("endpoint", "region", "path_style", "key_id", "secret", "session_toke
 
 
 class StorageForm(forms.Form):
-    """How the bucket of a root is reached."""
+    """How the bucket of a root is reached, by the fields that its kind of stores takes."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, kind: Described, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields.update(_storage_fields())
+        self.fields.update(_storage_fields(kind))
 
     def description(self) -> Description:
         """As it was entered."""
-        return description_of({name: self.cleaned_data[name] for name in STORAGE})
+        return description_of({name: self.cleaned_data[name] for name in STORAGE if name in self.fields})
 
 
 class NewRootForm(RootForm):

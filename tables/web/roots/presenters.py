@@ -76,7 +76,8 @@ def storage_of(root: Root) -> dict[str, Any]:
         kind = kind_of(root.uri)
         return {"store": None, "kind": kind, "storage_user": kind.user() if kind.user else None}
     others = object_stores.sharing(root)
-    return {"store": store, "key": object_stores.shown(store)["key"], "sharing": others}
+    key, cloud = object_stores.shown(store)["key"], object_stores.described_in(root.uri).cloud
+    return {"store": store, "key": key, "cloud": cloud, "sharing": others}
 
 
 def storage_initial(root: Root) -> dict[str, Any]:

@@ -147,7 +147,8 @@ def storage(request: HttpRequest, root_id: uuid.UUID) -> HttpResponse:
     require_everywhere(Actor.of(request), MANAGE)
     if object_stores.bucket_of(root.uri) is None:
         raise Http404
-    form = StorageForm(entered(request), initial=presenters.storage_initial(root))
+    kind = object_stores.described_in(root.uri)
+    form = StorageForm(entered(request), kind=kind, initial=presenters.storage_initial(root))
     checks, status = None, 200
     if request.method == "POST":
         status = 400

@@ -299,6 +299,7 @@ def test_a_new_root_has_its_links_resolved(lake: Path, tmp_path: Path) -> None:
     (tmp_path / "alias").symlink_to(lake)
     assert root_uri(f"file:{tmp_path}/alias/") == str(lake)
     assert root_uri("s3a://bucket/lake/") == "s3://bucket/lake"
+    assert root_uri("GS://my_bucket.x/lake//a/") == "gs://my_bucket.x/lake/a"
     assert root_uri("s3://bucket") == "s3://bucket" == canonical("s3a://bucket/")
     assert root_uri("HDFS://Name-Node.example:08020//Lake/") == "hdfs://name-node.example:8020/Lake"
     assert root_uri("hdfs://nn:065535") == "hdfs://nn:65535"
@@ -307,7 +308,10 @@ def test_a_new_root_has_its_links_resolved(lake: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "gs://bucket/lake",
+        "abfss://bucket/lake",
+        "gs://Bucket/x",
+        "gs://b",
+        "gs://bucket-/x",
         "s3://Bucket/x",
         "s3://b",
         "s3://bucket/a*",

@@ -10,6 +10,8 @@ import pytest
 from jobs.domain.errors import EngineLost
 from jobs.engine.object_stores import settings as bucket_settings
 from jobs.engine.object_stores.settings import BucketSettings
+from tables.storage.gcs.account import Account
+from tables.storage.gcs.options import GcsOptions
 from tables.storage.hdfs.kind import HDFS
 from tables.storage.objects import buckets as object_stores
 from tables.storage.s3 import hadoop
@@ -370,3 +372,53 @@ def test_a_connection_that_older_work_opens_with_the_old_key_is_closed_again(des
     else:
         with pytest.raises(Unreachable, match="key of before"), settings.reaching(jvm, [PATH]):
             pass
+
+
+GOOGLES = "fs.gs.auth.service.account.private.key.id"
+FIRST, SECOND = (Account(f"{name}@x", f"{name}-key", "-") for name in ("first", "second"))
+
+
+@pytest.fixture
+def google(monkeypatch):
+    """Two buckets of Google's, which Hadoop has one description for."""
+    known = {f"gs://{name}": GcsOptions(name, account=FIRST) for name in ("a", "b")}
+    monkeypatch.setattr(object_stores, "_lookup", known.get)
+    return known
+
+
+def connected(jvm):
+    return {uri: settings[GOOGLES] for uri, settings in jvm.open.items()}
+
+
+def test_where_one_description_counts_for_all_buckets_a_new_one_reopens_all_of_them(google):
+    jvm, settings = Jvm(), BucketSettings()
+    with settings.reaching(jvm, ["gs://a/x", "gs://b/x"]):
+        assert (jvm.values[GOOGLES], jvm.closed) == ("first-key", [])
+    for name in ("a", "b"):
+        google[f"gs://{name}"] = GcsOptions(name, account=SECOND)
+    with settings.reaching(jvm, ["gs://a/x"]):
+        assert connected(jvm) == {"gs://a/": "second-key", "gs://b/": "second-key"}
+    closed = list(jvm.closed)
+    with settings.reaching(jvm, ["gs://b/x"]):
+        assert (jvm.closed, connected(jvm)["gs://b/"]) == (closed, "second-key")
+
+
+def test_buckets_of_two_descriptions_take_turns(google, brief_grace):
+    google["gs://b"] = GcsOptions("b", account=SECOND)
+    jvm, settings = Jvm(), BucketSettings()
+    for _ in range(2):
+        with settings.reaching(jvm, ["gs://a/x"]):
+            assert jvm.values[GOOGLES] == "first-key"
+        with settings.reaching(jvm, ["gs://b/x"]):
+            assert (jvm.values[GOOGLES], connected(jvm)["gs://b/"]) == ("second-key", "second-key")
+    with pytest.raises(Unreachable, match="one credential for all gs:// buckets"), settings.reaching(jvm, google):
+        pass
+
+
+def test_an_endpoint_of_its_own_doesn_t_stay_for_the_next_bucket(google):
+    google["gs://b"] = GcsOptions("b", "http://127.0.0.1:9", SECOND)
+    jvm, settings = Jvm(), BucketSettings()
+    with settings.reaching(jvm, ["gs://b/x"]):
+        assert jvm.values["fs.gs.storage.root.url"] == "http://127.0.0.1:9/"
+    with settings.reaching(jvm, ["gs://a/x"]):
+        assert "fs.gs.storage.root.url" not in jvm.values

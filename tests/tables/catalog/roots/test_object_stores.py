@@ -161,7 +161,7 @@ def test_places_that_are_not_there(admin: Actor, store: Store) -> None:
     away = failed(admin, store.uri, described(store, endpoint="http://localhost:9", path_style=False))
     assert "the endpoint doesn’t answer; or the store wants path style" in away
     assert "how the bucket" in failed(admin, store.uri, None)
-    for text in ("s3://UPPER/x", "s3://a", "gs://bucket/x", "s3://key:secret@bucket/x", f"{store.uri}/*"):
+    for text in ("s3://UPPER/x", "s3://a", "abfss://bucket/x", "s3://key:secret@bucket/x", f"{store.uri}/*"):
         with pytest.raises(Problem) as refused:
             roots.add_root(admin, "x", text, storage=described(store))
         assert refused.value.code == "invalid"

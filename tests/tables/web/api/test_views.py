@@ -81,7 +81,7 @@ def test_a_root_is_added_and_listed(ines: APIClient, lake: Path) -> None:
         ("lake", "relative", 400),
         ("la ke", "/tmp", 400),
         ("lake", "s3://bucket/lake", 400),
-        ("lake", "gs://bucket/lake", 400),
+        ("lake", "abfss://bucket/lake", 400),
         ("lake", "/no/such", 400),
         ("", "/tmp", 400),
         ("lake", "/", 400),

@@ -59,7 +59,9 @@ def test_a_directory_is_tested_and_nothing_is_registered(rita: Client, root: Roo
     assert "There is nothing at" in told(tmp_path / "none")
     assert "is a file, not a directory" in told(tmp_path / "file")
     assert "how the bucket bucket is reached" in told("s3a://bucket/x")
-    assert "directories of this machine, s3:// prefixes and hdfs:// directories" in told("gs://bucket/x")
+    assert "directories of this machine, s3:// prefixes, gs:// prefixes and hdfs:// directories" in told(
+        "abfss://bucket/x"
+    )
     assert "operating system" in told("/proc/1")
     assert "as the root lake" in told(lake)
     assert "It lies in the root lake, of which 0 tables pass" in told(lake / "inner")
