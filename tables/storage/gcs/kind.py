@@ -25,8 +25,8 @@ GCS = object_store(
         cloud="Google",
         fields=("endpoint", "key_id", "secret"),
         hints={
-            "key_id": "gs://: read from the key.",
-            "secret": "gs://: the JSON file of a service account’s key.",
+            "key_id": "Levee reads it from the key.",
+            "secret": "Enter the JSON file of a service account’s key.",
         },
         completed=completed,
     ),

@@ -14,11 +14,11 @@ from tables.models import MOST_SCAN_HOURS, SYNC_SECONDS
 from tables.storage.description import Described, Description
 from tables.storage.stores import KINDS
 
-_SUCH = [f"{kind.one}, such as {kind.example}" for kind in KINDS]
-_DESCRIBED = [kind.described for kind in KINDS if kind.described]
-REGION = " or ".join(each.region for each in _DESCRIBED if each.region)
-CLOUDS = " or ".join(each.cloud for each in _DESCRIBED if each.cloud)
-PLACES = f"{', '.join(_SUCH[:-1])}, or {_SUCH[-1]}."
+_EXAMPLES = {one: [kind.example for kind in KINDS if kind.one == one] for one in dict.fromkeys(kind.one for kind in KINDS)}
+_SUCH = [f"{one}, such as {' or '.join(examples)}" for one, examples in _EXAMPLES.items()]
+_DESCRIBED = {kind.prefix: kind.described for kind in KINDS if kind.described}
+REGION = " or ".join(each.region for each in _DESCRIBED.values() if each.region)
+PLACES = f"{'; '.join(_SUCH[:-1])}; or {_SUCH[-1]}."
 LITERAL = {"spellcheck": "false", "autocomplete": "off", "autocapitalize": "none"}
 
 
@@ -62,20 +62,20 @@ class RootForm(forms.Form):
 
 def _storage_fields(kind: Described | None = None) -> dict[str, forms.Field]:
     """How a bucket is reached: of one kind of stores, or of any. A secret is never sent back to a page, that of a refused form included."""
-    fields = _fields_of_any()
-    for each in [kind] if kind else _DESCRIBED:
+    fields = _fields_of_any(kind.cloud if kind else " or ".join(each.cloud for each in _DESCRIBED.values() if each.cloud))
+    for prefix, each in {"": kind}.items() if kind else _DESCRIBED.items():
         for name, hint in each.hints.items():
-            fields[name].help_text = f"{fields[name].help_text} {hint}"
+            fields[name].help_text += f" {prefix} {hint}" if prefix else f" {hint}"
     return {name: field for name, field in fields.items() if kind is None or name in (*kind.fields, "writes")}
 
 
-def _fields_of_any() -> dict[str, forms.Field]:
+def _fields_of_any(cloud: str) -> dict[str, forms.Field]:
     hidden = forms.PasswordInput(attrs={**LITERAL, "autocomplete": "new-password"}, render_value=False)
     return {
         "endpoint": forms.CharField(
             required=False,
             max_length=300,
-            help_text=f"As https://minio.example.org:9000. Empty: {CLOUDS}.",
+            help_text=f"As https://minio.example.org:9000. Empty: {cloud}.",
             widget=forms.TextInput(attrs=LITERAL),
         ),
         "region": forms.CharField(
