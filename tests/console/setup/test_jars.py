@@ -34,10 +34,17 @@ def delivering(monkeypatch, content: bytes) -> list[list[str]]:
     def run(command: list[str], log: Path) -> None:
         commands.append(command)
         pattern = command[command.index("-retrieve") + 1]
-        Path(pattern.replace("[artifact]-[revision].[ext]", ONE.file)).write_bytes(content)
+        Path(pattern.replace("[artifact]-[revision](-[classifier]).[ext]", ONE.file)).write_bytes(content)
 
     monkeypatch.setattr(jars, "run", run)
     return commands
+
+
+def test_a_jar_of_a_classifier_is_asked_for_and_named_by_it():
+    shaded = Jar("com.google", "connector", "2.2", "-", "shaded")
+    assert shaded.file == "connector-2.2-shaded.jar"
+    assert '<artifact name="connector" type="jar" m:classifier="shaded"/>' in shaded.dependency()
+    assert "<artifact" not in ONE.dependency()
 
 
 def test_the_right_bytes_are_kept(places, monkeypatch):
