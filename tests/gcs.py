@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from email.utils import format_datetime
 from functools import cache
+from http import HTTPStatus
 from http.client import HTTPConnection
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -81,7 +82,8 @@ class Door:
             headers["Content-Type"] = kind
         status, given, content = self._answer(method, path, query, headers, body)
         start_response(
-            f"{status} told", [*given.items(), ("Content-Length", given.get("Content-Length", str(len(content))))]
+            f"{status} {HTTPStatus(status).phrase}",
+            [*given.items(), ("Content-Length", given.get("Content-Length", str(len(content))))],
         )
         return [b"" if method == "HEAD" else content]
 
@@ -256,6 +258,11 @@ class Store:
     def uri(self) -> str:
         return f"gs://{self.bucket}"
 
+    def make(self, name: str) -> Store:
+        """Another bucket of the server's."""
+        _make(self.door, name)
+        return Store(self.endpoint, name, self.door)
+
     def account(self, key_id: str = KEY_ID) -> str:
         """A key of a service account, as Google's console hands it out."""
         given = {
@@ -303,9 +310,18 @@ def _drain(emulator: FakeGCSServer) -> None:
 def serving() -> Iterator[tuple[str, Door]]:
     """The server's address and its door, until the end of the block."""
     emulator = FakeGCSServer()
-    emulator.start()
-    threading.Thread(target=_drain, args=[emulator], daemon=True).start()
-    os.environ.pop("STORAGE_EMULATOR_HOST", None)
+    try:
+        emulator.start()
+        os.environ.pop("STORAGE_EMULATOR_HOST", None)
+        threading.Thread(target=_drain, args=[emulator], daemon=True).start()
+        with _door_of(emulator) as served:
+            yield served
+    finally:
+        emulator.stop()
+
+
+@contextmanager
+def _door_of(emulator: FakeGCSServer) -> Iterator[tuple[str, Door]]:
     door = Door(emulator.url.removeprefix("http://"))
     server = make_server("127.0.0.1", 0, door, threaded=True, request_handler=Silent)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
@@ -316,7 +332,11 @@ def serving() -> Iterator[tuple[str, Door]]:
         server.shutdown()
         server.server_close()
         thread.join()
-        emulator.stop()
+
+
+def _make(door: Door, bucket: str) -> None:
+    named = json.dumps({"name": bucket}).encode()
+    door._ask("POST", "/storage/v1/b?project=tests", {"Content-Type": "application/json"}, named)
 
 
 @contextmanager
@@ -324,11 +344,6 @@ def a_bucket(address: str, door: Door) -> Iterator[Store]:
     """A bucket of its own, with the door as it is at first."""
     door.key_ids, door.refuses = {KEY_ID}, None
     bucket = f"lake-{uuid.uuid4().hex[:12]}"
-    door._ask(
-        "POST",
-        "/storage/v1/b?project=tests",
-        {"Content-Type": "application/json"},
-        json.dumps({"name": bucket}).encode(),
-    )
+    _make(door, bucket)
     door.requests.clear()
     yield Store(address, bucket, door)

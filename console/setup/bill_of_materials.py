@@ -57,17 +57,25 @@ def _frontend(places: Places) -> Iterator[Component]:
 
 def _jars() -> Iterator[Component]:
     for jar in pinned():
-        yield _component("maven", jar.group, jar.artifact, jar.version, sha256=jar.sha256)
+        qualifiers = {"classifier": jar.classifier} if jar.classifier else None
+        yield _component("maven", jar.group, jar.artifact, jar.version, qualifiers, sha256=jar.sha256)
 
 
 def _component(
-    kind: str, namespace: str | None, name: str, version: str, *, sha256: str | None = None, sha512: str | None = None
+    kind: str,
+    namespace: str | None,
+    name: str,
+    version: str,
+    qualifiers: dict[str, str] | None = None,
+    *,
+    sha256: str | None = None,
+    sha512: str | None = None,
 ) -> Component:
     from cyclonedx.model import HashAlgorithm, HashType
     from cyclonedx.model.component import Component, ComponentType
     from packageurl import PackageURL
 
-    address = PackageURL(kind, namespace, name, version)
+    address = PackageURL(kind, namespace, name, version, qualifiers)
     known = ((HashAlgorithm.SHA_256, sha256), (HashAlgorithm.SHA_512, sha512))
     return Component(
         name=name,

@@ -74,7 +74,7 @@ class Jars:
         return self.places.jars
 
     def ready(self) -> bool:
-        """By stamp and presence; the bytes are checked when they come, 28 MB at every start would be felt."""
+        """By stamp and presence; the bytes are checked when they come, 65 MB at every start would be felt."""
         there = all((self.directory / jar.file).is_file() for jar in pinned(self.listing))
         return there and stamps.holds(self.places.stamps, self.stamp, stamps.digest([self.listing]))
 

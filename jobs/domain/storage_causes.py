@@ -33,7 +33,8 @@ CAUSES = (
         "Mount it for writing",
     ),
     _cause(
-        r"Permission denied|AccessControlException|AccessDenied(Exception)?\b|Access Denied|Operation not permitted",
+        r"Permission denied|AccessControlException|AccessDenied(Exception)?\b|Access Denied|Operation not permitted"
+        r"|403 Forbidden|does not have storage\.",
         "Levee's user may not read or write a file there",
         "Grant that access to the user that Levee runs as",
     ),

@@ -125,7 +125,7 @@ def query_id(checkpoint: str) -> str | None:
 
 
 def _root(path: str) -> str:
-    """The source's directory: an `s3://` or `hdfs://` URI, or a local path. Raises _Unknown for any other place."""
+    """The source's directory: a canonical URI of a store, or a local path. Raises _Unknown for any other place."""
     return path if stores.is_remote(path) else _local(path)
 
 
@@ -297,8 +297,10 @@ def _taken(checkpoint: str) -> tuple[dict[str, int], dict[str, int]]:
 
 def _path_of(uri: str) -> str:
     """The path that an entry of the log names: a URI with its escapes."""
-    match = re.fullmatch(r"file:(?://)?(/.*)|((?:s3|hdfs)://.*)", uri, re.DOTALL)
-    return unquote(match[1] or match[2]) if match else uri
+    if stores.is_remote(uri):
+        return unquote(uri)
+    match = re.fullmatch(r"file:(?://)?(/.*)", uri, re.DOTALL)
+    return unquote(match[1]) if match else uri
 
 
 def _log_names(directory: str) -> list[str]:

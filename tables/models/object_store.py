@@ -9,14 +9,13 @@ from django.db.models.functions import Now
 from tables.storage.objects.endpoints import ENDPOINT
 
 BUCKET = r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$"  # one that speaks S3, by its name
-ELSEWHERE = (
-    r"^[a-z][a-z0-9]*://[a-z0-9][a-z0-9.@_-]*[a-z0-9]$"  # one of another kind, by what canonical paths in it begin with
-)
+# One of another kind, by what canonical paths in it begin with; or all of a kind that has one credential for them.
+ELSEWHERE = r"^[a-z][a-z0-9]*://([a-z0-9][a-z0-9.@_-]*[a-z0-9])?$"
 REGION = r"^[A-Za-z0-9-]{1,50}$"
 
 
 class ObjectStore(models.Model):
-    """One bucket and its credential. Without a key, the identity of Levee's own processes is used.
+    """One bucket, or all of a kind, and its credential. Without a key, the identity of Levee's own processes is used.
 
     `secret` and `session_token` are encrypted for the bucket (console.base.encryption): a row's cannot be moved to another one.
     """

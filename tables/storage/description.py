@@ -100,7 +100,10 @@ class Described:
         default_factory=dict
     )  # what a field holds here, where that differs from other kinds
     completed: Callable[[Description], Description] = _as_given  # with what follows from the rest
-    key: Callable[[str], str] = str  # of a bucket's prefix, in the catalog and under which its secrets are encrypted
+    key: Callable[[str], str] = str  # of a bucket's prefix: the catalog's row, and what its secrets are encrypted for
+    shares: str = (
+        "A bucket has one credential, because Spark keeps one connection for each bucket and ignores the rest."
+    )
 
 
 def ending(key_id: str) -> str:

@@ -13,7 +13,7 @@ from tables.storage import stores
 from tables.storage.place import place_of
 
 PROJECT = Path(__file__).parents[2]
-SCHEME = re.compile(r"\b(?:s3[an]?|hdfs|abfss?|gs)://")
+SCHEME = re.compile(r"\b(?:s3[an]?|hdfs|abfss?|gs)(?:://|\|)")
 ADAPTERS = ("tables.storage.s3", "tables.storage.gcs", "tables.storage.hdfs")
 
 

@@ -34,7 +34,11 @@ class Command(BaseCommand):
             "--endpoint", metavar="URL", help="of the object store; the cloud itself (AWS, Google) unless told"
         )
         add.add_argument("--region", help="of the bucket")
-        add.add_argument("--key-id", metavar="ID", help="of the bucket's key; Levee's own identity unless told")
+        add.add_argument(
+            "--key-id",
+            metavar="ID",
+            help="of the bucket's key (Google's is read from its JSON); without a key, Levee's own identity",
+        )
         add.add_argument(
             "--secret-file",
             metavar="FILE",
@@ -66,7 +70,7 @@ def _storage(options: dict[str, Any]) -> Description | None:
 def _line(file: str) -> str:
     """A secret is never an argument: every user of the machine sees those."""
     try:
-        text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
+        text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise CommandError(f"--secret-file: {file} can't be read: {error}") from None
     return text.strip()

@@ -51,7 +51,6 @@ class BucketSettings:
             self._tell_once(session, kind)
         in_buckets = (path for path, kind in remote.items() if kind.described)
         described = {options.prefix: options for options in map(_options_of, in_buckets)}
-        _require_one_each(described.values())
         with ExitStack() as stack:
             for options in described.values():
                 stack.enter_context(self._using(session, options))
@@ -109,7 +108,7 @@ class BucketSettings:
         with self._changed:
             known = self._applied.get(scope)
             if known not in (None, wanted):
-                self._changed.wait_for(lambda: not self._is_used(scope), GRACE_SECONDS)
+                self._changed.wait_for(lambda: not self._is_used_otherwise(scope, wanted), GRACE_SECONDS)
             marks = self._stale[scope]
             if known != wanted:
                 self._applied[scope] = UNSURE
@@ -128,20 +127,8 @@ class BucketSettings:
             self._stale[scope] -= marks  # not those that came meanwhile
             self._users[scope, wanted] += 1
 
-    def _is_used(self, scope: str) -> bool:
-        return any(used == scope for used, _ in self._users)
-
-
-def _require_one_each(described: Iterable[Options]) -> None:
-    """Raises Unreachable for two buckets that are reached differently, where Hadoop has one description for both."""
-    first: dict[str, Options] = {}
-    for options in described:
-        other = first.setdefault(options.scope, options)
-        if other.fingerprint != options.fingerprint:
-            raise Unreachable(
-                f"{other.prefix} and {options.prefix} can't be reached at once: Spark has one credential for all {options.scope} buckets. "
-                "Give both the same"
-            )
+    def _is_used_otherwise(self, scope: str, wanted: str) -> bool:
+        return any(used == scope and by != wanted for used, by in self._users)
 
 
 def _options_of(path: str) -> Options:

@@ -64,6 +64,8 @@ def add_root(
             root = Root.ever.select_for_update().filter(uri=uri).exclude(removed_at=None).first() or Root(uri=uri)
             is_back = root.removed_at is not None
             if bucket is not None and storage is None:
+                storage = object_stores.first_of(bucket)
+            if bucket is not None and storage is None:
                 object_stores.require_known(bucket)
             elif bucket is not None and storage is not None:
                 store = object_stores.enter(actor, bucket, storage)

@@ -31,7 +31,7 @@ from tables.storage.stores import kind_of
 
 KEPT_SECONDS = 2.0  # that a process goes by a description it has read; a change counts everywhere after them
 _lock = threading.Lock()
-_read: dict[str, tuple[float, Options]] = {}
+_read: dict[str, tuple[float, Description]] = {}  # by the row's key
 
 
 def description_of(given: Mapping[str, Any]) -> Description:
@@ -69,14 +69,20 @@ def name_of(bucket: str) -> str:
     return bucket.partition("://")[2]
 
 
+def key_of(bucket: str) -> str:
+    """The key of a bucket's row: the same for all buckets of a kind that has one credential for them."""
+    return described_in(bucket).key(bucket)
+
+
 def stored(bucket: str) -> QuerySet[ObjectStore]:
     """The row of a bucket, if it has one."""
-    return ObjectStore.objects.filter(pk=described_in(bucket).key(bucket))
+    return ObjectStore.objects.filter(pk=key_of(bucket))
 
 
 def roots_in(bucket: str) -> list[Root]:
-    """The registered roots in a bucket, by name."""
-    return [root for root in Root.objects.filter(uri__startswith=bucket) if bucket_of(root.uri) == bucket]
+    """The registered roots that are reached by a bucket's row, by name."""
+    alike = Root.objects.filter(uri__startswith=kind_of(bucket).prefix)
+    return [root for root in alike if _key_of(root) == key_of(bucket)]
 
 
 def sharing(root: Root) -> list[Root]:
@@ -89,13 +95,13 @@ def hold(bucket: str | None) -> None:
     """Has the acts on one bucket's roots and credential take turns, until the transaction ends. Before any row is locked."""
     if bucket is not None:
         with connection.cursor() as cursor:
-            cursor.execute("select pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"bucket {name_of(bucket)}"])
+            cursor.execute("select pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"bucket {key_of(bucket)}"])
 
 
 def _key_of(root: Root) -> str | None:
     """The key of the row of the root's bucket; None for a directory of this machine."""
     bucket = bucket_of(root.uri)
-    return None if bucket is None else described_in(bucket).key(bucket)
+    return None if bucket is None else key_of(bucket)
 
 
 def row_of(root: Root) -> ObjectStore | None:
@@ -119,23 +125,22 @@ def lookup(bucket: str) -> Options | None:
     """A bucket's description for this process's readers; None for a bucket without a root. Raises StorageError for a wrong key."""
     now = time.monotonic()
     with _lock:
-        at, options = _read.get(bucket, (0.0, None))
-    if options is not None and now - at < KEPT_SECONDS:
-        return options
-    store = stored(bucket).first()
-    if store is None:
-        forget(bucket)
-        return None
-    options = options_of(bucket, store)
-    with _lock:
-        _read[bucket] = (now, options)
-    return options
+        at, known = _read.get(key_of(bucket), (0.0, None))
+    if known is None or now - at >= KEPT_SECONDS:
+        store = stored(bucket).first()
+        if store is None:
+            forget(bucket)
+            return None
+        known = description_in(store)
+        with _lock:
+            _read[store.pk] = (now, known)
+    return described_in(bucket).options(name_of(bucket), known)
 
 
 def forget(bucket: str) -> None:
     """Has this process read the bucket's description anew, and ask it again."""
     with _lock:
-        _read.pop(bucket, None)
+        _read.pop(key_of(bucket), None)
     buckets.ask_again(bucket)
 
 
@@ -193,23 +198,34 @@ def described(uri: str, given: Description | None) -> Options:
             return options_of(bucket, store)
         except StorageError as error:
             raise Problem(422, "unreadable", f"Levee can’t reach {name_of(bucket)}: {error}.") from None
+    given = given or first_of(bucket)
     if given is None:
-        raise Problem(
-            400,
-            "invalid",
-            f"Describe how the bucket {name_of(bucket)} is reached: endpoint, region, and a key where it needs one.",
-            fields={"region": "Enter the storage’s region, endpoint and key: no root lies in this bucket yet."},
-        )
+        raise _undescribed(bucket)
     given = checked(bucket, given)
     if given.key_id and not given.secret:
         raise _missing_secret()
     return described_in(bucket).options(name_of(bucket), given)
 
 
+def first_of(bucket: str) -> Description | None:
+    """What an empty form says of a bucket without a row: Levee's own identity, where its kind asks for nothing more."""
+    asks_for_more = described_in(bucket).region
+    return None if asks_for_more or stored(bucket).exists() else Description()
+
+
+def _undescribed(bucket: str) -> Problem:
+    return Problem(
+        400,
+        "invalid",
+        f"Describe how the bucket {name_of(bucket)} is reached: endpoint, region, and a key where it needs one.",
+        fields={"region": "Enter the storage’s region, endpoint and key: no root lies in this bucket yet."},
+    )
+
+
 def _already_described(bucket: str, root: Root) -> Problem:
     detail = (
         f"The bucket {name_of(bucket)} has a credential already, which the root {root.name} uses. Leave the storage’s fields empty, or "
-        "change them on that root’s page: one bucket has one credential."
+        f"change them on that root’s page. {described_in(bucket).shares}"
     )
     return Problem(409, "storage_known", detail)
 
@@ -229,12 +245,12 @@ def enter(actor: Actor, bucket: str, given: Description) -> ObjectStore:
 
 
 def _keep(bucket: str, row: dict[str, Any]) -> ObjectStore:
-    store, _ = ObjectStore.objects.update_or_create(pk=described_in(bucket).key(bucket), defaults=row)
+    store, _ = ObjectStore.objects.update_or_create(pk=key_of(bucket), defaults=row)
     return store
 
 
 def _row(actor: Actor, bucket: str, given: Description) -> dict[str, Any]:
-    key = described_in(bucket).key(bucket)
+    key = key_of(bucket)
     return {
         "endpoint": given.endpoint,
         "region": given.region,

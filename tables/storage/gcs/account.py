@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict, dataclass, field
 from typing import Self
 
 GOOGLES_TOKENS = ("https://oauth2.googleapis.com/token", "https://accounts.google.com/o/oauth2/token")
 _NEEDED = ("client_email", "private_key_id", "private_key")
+_PLAIN = re.compile(
+    r"[!-#%-~]+"
+)  # printable and no $: Hadoop would put other settings, and the environment, in the place of ${…}
+_PEM = re.compile(
+    r"-----BEGIN PRIVATE KEY-----[A-Za-z0-9+/=\s]+-----END PRIVATE KEY-----"
+)  # PKCS#8, as Google writes it
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +41,16 @@ class Account:
         if names:
             raise ValueError(f"The service account’s key lacks {' and '.join(names)}.")
         token_uri = str(given.get("token_uri") or GOOGLES_TOKENS[0])
+        if odd := [name for name in _NEEDED[:2] if not _PLAIN.fullmatch(given[name].strip())]:
+            raise ValueError(
+                f"The service account’s key has characters in {' and '.join(odd)} that none of Google’s has."
+            )
+        if not _PLAIN.fullmatch(token_uri):
+            raise ValueError("The token_uri of the service account’s key is no address.")
+        if not _PEM.fullmatch(given["private_key"].strip()):
+            raise ValueError(
+                "The private_key of the service account’s key isn’t one of Google’s: -----BEGIN PRIVATE KEY-----."
+            )
         return cls(**{name: given[name].strip() for name in _NEEDED}, token_uri=token_uri)
 
     def as_json(self, **more: str) -> str:

@@ -1,6 +1,6 @@
 """A bucket in the words of Google's connector for Hadoop, by which Spark reaches it.
 
-Its settings know no bucket: they count for all of Google's buckets that the JVM opens from then on.
+Its settings know no bucket: they count for all of Google's buckets that the JVM opens from then on, so that these have one description.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ ALWAYS: Mapping[str, str] = {
     "fs.gs.outputstream.buffer.size": str(8 << 20),
     "fs.gs.inputstream.inplace.seek.limit": str(8 << 20),
     "fs.gs.inputstream.min.range.request.size": str(2 << 20),
+    # Else it puts an empty object where a directory was each time the last file of one goes.
+    "fs.gs.implicit.dir.repair.enable": "false",
     # A store that is gone fails an attempt after a minute or two.
     "fs.gs.http.connect-timeout": "15000",
     "fs.gs.http.read-timeout": f"{PATIENT.answer_s * 1000:.0f}",

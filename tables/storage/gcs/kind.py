@@ -6,7 +6,7 @@ import re
 
 from tables.storage.description import Described
 from tables.storage.gcs import hadoop
-from tables.storage.gcs.options import GcsOptions, completed, faults
+from tables.storage.gcs.options import ALL, GcsOptions, completed, faults
 from tables.storage.objects.kind import object_store
 from tables.storage.paths import BadPlace
 
@@ -25,10 +25,12 @@ GCS = object_store(
         cloud="Google",
         fields=("endpoint", "key_id", "secret"),
         hints={
-            "key_id": "Levee reads it from the key.",
+            "key_id": "Levee reads it from the key that you enter.",
             "secret": "Enter the JSON file of a service account’s key.",
         },
         completed=completed,
+        key=lambda _prefix: ALL,
+        shares="All of Google’s buckets have one credential, because Spark knows one for all of them.",
     ),
     scheme="gs",
     what="gs:// prefixes",

@@ -60,7 +60,7 @@ class GcsOptions:
 
     @property
     def silence(self) -> str:
-        return ""
+        return "" if self.account else "; or this machine has no identity of Google’s, and the bucket needs a key"
 
     def require_address(self) -> None:
         """Nothing can be wrong with it: the bucket never stands in the host."""
@@ -135,10 +135,18 @@ def _faults_of_key(given: Description) -> Iterator[tuple[str, str]]:
         return
     if not _is_googles(account, given.endpoint):
         yield "secret", "The key’s token_uri must be Google’s, or lie at the endpoint."
+    elif given.endpoint.startswith("http://") and account.token_uri in GOOGLES_TOKENS:
+        yield (
+            "endpoint",
+            "A key of Google’s own goes to no http:// endpoint: whoever listens there would have it. Use https://.",
+        )
     try:
         GcsOptions("any", account=account).store()
     except StorageError:
-        yield "secret", "The private_key of the service account’s key can’t be read."
+        yield (
+            "secret",
+            "Levee can’t use the service account’s key: its private_key can’t be read, or GOOGLE_SERVICE_ACCOUNT is set.",
+        )
 
 
 def _is_googles(account: Account, endpoint: str) -> bool:

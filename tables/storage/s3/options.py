@@ -135,11 +135,16 @@ def faults(given: Description) -> Iterator[tuple[str, str]]:
         yield "path_style", "A store named by an IP address takes path style."
     if not _REGION.fullmatch(given.region):
         yield "region", "A region has letters, digits and dashes."
-    if len(given.key_id) > 128 or not re.fullmatch(r"[\x21-\x7e]*", given.key_id):
+    if len(given.key_id) > 128 or "${" in given.key_id or not re.fullmatch(r"[\x21-\x7e]*", given.key_id):
         yield "key_id", "A key ID has at most 128 printable characters, without spaces."
     for name, most in (("secret", 1_000), ("session_token", 10_000)):
         value = getattr(given, name)
-        if len(value) > most or not re.fullmatch(r"[\x21-\x7e]*", value):
+        if "${" in value:
+            yield (
+                name,
+                f"A {name.replace('_', ' ')} can’t hold ${{: Hadoop would put a setting of its own in its place.",
+            )
+        elif len(value) > most or not re.fullmatch(r"[\x21-\x7e]*", value):
             yield name, f"A {name.replace('_', ' ')} has at most {most:,} printable characters, without spaces."
         elif value and not given.key_id:
             yield "key_id", "A secret or session token needs the key ID that it belongs to."

@@ -69,7 +69,7 @@ def _storage_fields(kind: Described | None = None) -> dict[str, forms.Field]:
     )
     for prefix, each in {"": kind}.items() if kind else _DESCRIBED.items():
         for name, hint in each.hints.items():
-            fields[name].help_text += f" {prefix} {hint}" if prefix else f" {hint}"
+            fields[name].help_text += f" For {prefix}: {hint}" if prefix else f" {hint}"
     return {name: field for name, field in fields.items() if kind is None or name in (*kind.fields, "writes")}
 
 
@@ -79,7 +79,7 @@ def _fields_of_any(cloud: str) -> dict[str, forms.Field]:
         "endpoint": forms.CharField(
             required=False,
             max_length=300,
-            help_text=f"As https://minio.example.org:9000. Empty: {cloud}.",
+            help_text=f"As https://storage.example.org:9000. Empty: {cloud}.",
             widget=forms.TextInput(attrs=LITERAL),
         ),
         "region": forms.CharField(
@@ -95,7 +95,7 @@ def _fields_of_any(cloud: str) -> dict[str, forms.Field]:
             required=False,
             max_length=128,
             label="Key ID",
-            help_text="Empty: the identity of Levee’s own processes.",
+            help_text="No key: the identity of Levee’s own processes.",
             widget=forms.TextInput(attrs=LITERAL),
         ),
         "secret": forms.CharField(

@@ -76,8 +76,9 @@ def storage_of(root: Root) -> dict[str, Any]:
         kind = kind_of(root.uri)
         return {"store": None, "kind": kind, "storage_user": kind.user() if kind.user else None}
     others = object_stores.sharing(root)
-    key, cloud = object_stores.shown(store)["key"], object_stores.described_in(root.uri).cloud
-    return {"store": store, "key": key, "cloud": cloud, "sharing": others}
+    described = object_stores.described_in(root.uri)
+    own = {"key": object_stores.shown(store)["key"], "cloud": described.cloud, "shares": described.shares}
+    return {"store": store, "sharing": others, **own}
 
 
 def storage_initial(root: Root) -> dict[str, Any]:

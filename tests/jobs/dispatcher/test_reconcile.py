@@ -296,6 +296,7 @@ MOUNTED = """\
         ("/bucket/orders", False),
         ("hdfs://name:9000/lake/orders", True),
         ("s3://lake/orders", False),
+        ("gs://lake/orders", True),
     ],
 )
 def test_disks_of_this_kernel_and_hdfs_take_a_version_once(monkeypatch, tmp_path, location, once):

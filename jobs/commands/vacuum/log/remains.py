@@ -173,17 +173,25 @@ def files_below(root: str, metadata: Metadata) -> pa.Table:
     found, lister, pending = _Found(), folders_at(root), [""]
     knows_keys_alone = not kind_of(root).has_directories
     while pending:
-        folder = pending.pop()
+        folder, empty, directories = pending.pop(), dict[str, int](), set[str]()
         for name, entry in _entries(lister, root, folder):
             if is_hidden(name, columns, iceberg=iceberg) or is_odd(name, top=not folder):
                 continue
             path = f"{folder}/{name}" if folder else name
             if entry.is_dir(follow_symlinks=False):
                 pending.append(path)
+                directories.add(path)
             elif entry.is_file(follow_symlinks=False) or knows_keys_alone:  # an empty key is one as well
                 with suppress(FileNotFoundError):
                     info = entry.stat(follow_symlinks=False)
-                    found.add(path, info.st_size, round(info.st_mtime * 1_000_000) // 1_000)
+                    time = round(info.st_mtime * 1_000_000) // 1_000
+                    if info.st_size:
+                        found.add(path, info.st_size, time)
+                    else:
+                        empty[path] = time
+        for path, time in empty.items():
+            if path not in directories:  # else the mark of one, a key that ends in /
+                found.add(path, 0, time)
     sizes, times = column(found.sizes, pa.int64()), column(found.times, pa.int64())
     return pa.table({"key": column(found.keys, KEY), "size": sizes, "time": times})
 

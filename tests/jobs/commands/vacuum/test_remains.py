@@ -49,6 +49,8 @@ def test_of_an_object_store(monkeypatch: pytest.MonkeyPatch):
     for name in (*LOOKED_AT, *PASSED_OVER):
         store.put(f"vacuumed/t/{name}", content(name))
     store.put("vacuumed/t2/other.parquet", b"1")
+    for directory in ("_p=1/", "deep/", "deep/er/"):  # as Google's connector marks them
+        store.put(f"vacuumed/t/{directory}", b"")
     assert sizes_of("s3://lake/vacuumed/t") == EXPECTED
     store.shut()
 

@@ -403,22 +403,11 @@ def test_where_one_description_counts_for_all_buckets_a_new_one_reopens_all_of_t
         assert (jvm.closed, connected(jvm)["gs://b/"]) == (closed, "second-key")
 
 
-def test_buckets_of_two_descriptions_take_turns(google, brief_grace):
-    google["gs://b"] = GcsOptions("b", account=SECOND)
+def test_an_endpoint_of_its_own_doesn_t_stay_for_the_next_description(google):
+    google["gs://a"] = GcsOptions("a", "http://127.0.0.1:9", SECOND)
     jvm, settings = Jvm(), BucketSettings()
-    for _ in range(2):
-        with settings.reaching(jvm, ["gs://a/x"]):
-            assert jvm.values[GOOGLES] == "first-key"
-        with settings.reaching(jvm, ["gs://b/x"]):
-            assert (jvm.values[GOOGLES], connected(jvm)["gs://b/"]) == ("second-key", "second-key")
-    with pytest.raises(Unreachable, match="one credential for all gs:// buckets"), settings.reaching(jvm, google):
-        pass
-
-
-def test_an_endpoint_of_its_own_doesn_t_stay_for_the_next_bucket(google):
-    google["gs://b"] = GcsOptions("b", "http://127.0.0.1:9", SECOND)
-    jvm, settings = Jvm(), BucketSettings()
-    with settings.reaching(jvm, ["gs://b/x"]):
+    with settings.reaching(jvm, ["gs://a/x"]):
         assert jvm.values["fs.gs.storage.root.url"] == "http://127.0.0.1:9/"
+    google["gs://a"] = GcsOptions("a", account=FIRST)
     with settings.reaching(jvm, ["gs://a/x"]):
         assert "fs.gs.storage.root.url" not in jvm.values

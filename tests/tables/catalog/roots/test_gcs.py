@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 
 from console.accounts.roles import Role
 from console.audit.actor import Actor
@@ -18,6 +19,7 @@ from tables.catalog.roots import places as root_places
 from tables.catalog.roots.object_stores import description_of
 from tables.models import Finding, ObjectStore, Root
 from tables.storage.description import Description
+from tables.storage.gcs.options import GcsOptions
 from tables.storage.stores import files_at
 from tables.sync import table as syncing
 from tables.web.table_state import has_unguarded_writers
@@ -103,7 +105,7 @@ def test_what_the_store_refuses_is_one_line(admin: Actor, bucket: gcs.Store) -> 
 def test_a_key_is_stored_encrypted_shown_to_nobody_and_replaced(bucket: gcs.Store, root: Root) -> None:
     ines = Caller(person_named("nora", Role.ADMIN))
     row = ObjectStore.objects.get()
-    assert (row.bucket, row.region, row.key_id) == (bucket.uri, "", gcs.KEY_ID)
+    assert (row.bucket, row.region, row.key_id) == ("gs://", "", gcs.KEY_ID)
     assert b"PRIVATE KEY" not in bytes(row.secret or b"")
     shown = ines.get(f"/roots/{root.pk}").json()["storage"]
     assert (shown["bucket"], shown["key"], shown["region"]) == (bucket.bucket, "…0001", "")
@@ -132,3 +134,37 @@ def test_its_pages_ask_for_what_google_asks_for(bucket: gcs.Store, root: Root) -
     assert "region" not in detail.partition("<dt>Storage</dt>")[2].partition("</dd>")[0]
     saved = rita.post(f"/roots/{root.pk}/storage/", {**storage(bucket), "key_id": gcs.KEY_ID, "do": "save"})
     assert saved.status_code == 302, saved.content.decode()
+
+
+def test_all_its_buckets_have_one_credential(admin: Actor, bucket: gcs.Store, root: Root) -> None:
+    other = f"{bucket.uri}-b"
+    bucket.make(f"{bucket.bucket}-b").put("lake/x")
+    with pytest.raises(Problem) as known:
+        roots.add_root(admin, "other", f"{other}/lake", storage=described(bucket))
+    assert known.value.code == "storage_known"
+    assert "All of Google’s buckets have one credential" in known.value.detail
+    second = roots.add_root(admin, "other", f"{other}/lake")
+    assert object_stores.sharing(root) == [second]
+    bucket.door.key_ids = {"key-of-the-tests-0002"}
+    object_stores.change(admin, second, described(bucket, "key-of-the-tests-0002"))
+    assert list(files_at(f"{root.uri}/orders").names("_delta_log")) == [f"{0:020d}.json"]
+    assert not object_stores.goes_with(root)
+    assert ObjectStore.objects.count() == 1
+
+
+@pytest.mark.parametrize("by", ["page", "command"])
+def test_levees_own_identity_is_what_an_empty_form_says(
+    admin: Actor, monkeypatch: pytest.MonkeyPatch, bucket: gcs.Store, by: str
+) -> None:
+    """Its store is the emulator's: the identity of this machine isn't one of Google's."""
+    place = f"{bucket.uri}/sales"
+    bucket.put("sales/a")
+    monkeypatch.setattr(GcsOptions, "store", lambda *_: bucket.opened())
+    if by == "page":
+        form = {"name": "own", "uri": place, "path_style": "on", "sync_seconds": "300", "do": "add"}
+        assert confirmed_browser(person_named("rita", Role.ADMIN)).post("/roots/add/", form).status_code == 302
+    else:
+        call_command("root", "add", "own", place)
+    row = ObjectStore.objects.get()
+    assert (row.key_id, row.secret, Root.objects.get().uri) == ("", None, place)
+    assert all(check.passed for check in root_places.examine(admin, f"{place}/", None) if check.name == "Storage")

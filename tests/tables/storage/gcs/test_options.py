@@ -29,7 +29,7 @@ def wrong(**given: Any) -> dict[str, str]:
     [
         {},
         {"secret": key()},
-        {"secret": key(token_uri=GOOGLES_TOKENS[1]), "endpoint": HERE},
+        {"secret": key(token_uri=GOOGLES_TOKENS[1]), "endpoint": "https://storage.example"},
         {"secret": key(token_uri=f"{HERE}/token"), "endpoint": HERE},
         {"secret": key(token_uri=None)},
         {"secret": key(), "key_id": "the-id-of-the-key-before"},
@@ -58,6 +58,12 @@ def test_a_sound_description_has_no_faults(given: dict[str, str]) -> None:
         ({"secret": key(token_uri="https://elsewhere.example/token")}, "secret", "token_uri"),
         ({"secret": key(token_uri=f"{HERE}/token")}, "secret", "token_uri"),
         ({"secret": key(token_uri=f"{HERE}0/token"), "endpoint": HERE}, "secret", "token_uri"),
+        ({"secret": key(), "endpoint": HERE}, "endpoint", "https://"),
+        ({"secret": key(client_email="${env.LEVEE_SECRET_KEY}@x")}, "secret", "client_email"),
+        ({"secret": key(client_email="a\n@x")}, "secret", "client_email"),
+        ({"secret": key(private_key_id="\ud800")}, "secret", "private_key_id"),
+        ({"secret": key(token_uri=f"{HERE}/\ud800"), "endpoint": HERE}, "secret", "token_uri"),
+        ({"secret": key(private_key=private_key().replace("PRIVATE", "RSA PRIVATE"))}, "secret", "private_key"),
         ({"secret": key(filler="x" * 10_000)}, "secret", "10,000"),
     ],
 )
