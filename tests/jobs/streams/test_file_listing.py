@@ -465,12 +465,14 @@ def store(monkeypatch):
     made.shut()
 
 
-def test_files_of_an_object_store_wait_until_a_batch_has_taken_them(store, checkpoint):
+@pytest.mark.parametrize("scheme", ["s3", "gs"])
+def test_files_of_an_object_store_wait_until_a_batch_has_taken_them(store, checkpoint, scheme, monkeypatch):
+    monkeypatch.setattr(object_stores, "_lookup", lambda _prefix: store.options)
     for key in ("day=1/a b.json", "day=2/c.json", "day=2/_hidden/x.json", ".d.json"):
         store.put(f"in/{key}", b"12345")
-    stored = FileSource("s3://lake/in", "json", {}, {})
+    stored = FileSource(f"{scheme}://lake/in", "json", {}, {})
     assert directory_columns(stored) == ("day",)
-    log(checkpoint, 0, entry("s3://lake/in/day=1/a%20b.json"))
+    log(checkpoint, 0, entry(f"{scheme}://lake/in/day=1/a%20b.json"))
     ended(checkpoint, 0, {"logOffset": 0})
     found = waiting_files(stored, str(checkpoint))
     assert found

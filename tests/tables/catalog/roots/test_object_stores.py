@@ -186,6 +186,8 @@ def test_places_that_are_not_there(admin: Actor, store: Store) -> None:
         ("region", "eu west"),
         ("key_id", "two words"),
         ("secret", "line\nbreak"),
+        ("secret", "a${env.HOME}b"),
+        ("key_id", "AKIA${fs.x}"),
         ("session_token", "é"),
     ],
 )
