@@ -16,7 +16,6 @@ from console.setup.troubles import CannotInstall
 LIST = Path(__file__).with_name("jars.txt")
 # A small Hadoop cluster of the tests' own: neither run nor shipped.
 TEST_LIST = Path(__file__).with_name("test_jars.txt")
-CLASSIFIERS = "http://ant.apache.org/ivy/maven"  # the XML namespace in which Ivy takes them
 
 
 @dataclass(frozen=True)
@@ -97,11 +96,14 @@ class Jars:
         part.rename(self.directory)
 
     def _retrieve(self, jars: list[Jar], part: Path) -> None:
-        """One JVM for all of them. Some of them are published as bundles, which are jars as well."""
+        """One JVM for all of them. Some of them are published as bundles, which are jars as well.
+
+        Ivy takes a classifier under the prefix `m`, whatever that stands for.
+        """
         module = self.places.tools / f"{self.stamp}.xml"
         wanted = "".join(jar.dependency() for jar in jars)
         module.write_text(
-            f'<ivy-module version="2.0" xmlns:m="{CLASSIFIERS}"><info organisation="levee" module="jars"/>'
+            '<ivy-module version="2.0" xmlns:m="maven"><info organisation="levee" module="jars"/>'
             f"<dependencies>{wanted}</dependencies></ivy-module>"
         )
         pattern = f"{part}/[artifact]-[revision](-[classifier]).[ext]"

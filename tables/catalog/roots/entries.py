@@ -63,13 +63,11 @@ def add_root(
             _refuse_ruled(root_places.locked_outer(uri))
             root = Root.ever.select_for_update().filter(uri=uri).exclude(removed_at=None).first() or Root(uri=uri)
             is_back = root.removed_at is not None
-            if bucket is not None and storage is None:
-                storage = object_stores.first_of(bucket)
-            if bucket is not None and storage is None:
-                object_stores.require_known(bucket)
-            elif bucket is not None and storage is not None:
-                store = object_stores.enter(actor, bucket, storage)
+            if bucket is not None and (given := storage or object_stores.first_of(bucket)) is not None:
+                store = object_stores.enter(actor, bucket, given)
                 after |= {"storage": {"bucket": object_stores.name_of(bucket), **object_stores.shown(store)}}
+            elif bucket is not None:
+                object_stores.require_known(bucket)
             record(
                 actor,
                 Action.ROOT_ADD,

@@ -1,6 +1,7 @@
 """The buckets that roots lie in: how each is reached, with which credential, and its rotation.
 
-One credential for each bucket: Spark's file systems are kept by the name of the bucket, so that a second one would be ignored.
+One credential for each bucket: Spark's file systems are kept by the name of the bucket, so that a second one would be ignored. Of a kind
+whose settings in Spark know no buckets, as Google's, all have one together.
 """
 
 from __future__ import annotations
