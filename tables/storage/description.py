@@ -96,9 +96,7 @@ class Described:
     region: str = ""  # where none is given
     cloud: str = ""  # whose the store is where no endpoint is given
     fields: Sequence[str] = FIELDS  # those that it takes
-    hints: Mapping[str, str] = field(
-        default_factory=dict
-    )  # what a field holds here, where that differs from other kinds
+    hints: Mapping[str, str] = field(default_factory=dict)  # what a field holds, where that differs by kind
     completed: Callable[[Description], Description] = _as_given  # with what follows from the rest
     key: Callable[[str], str] = str  # of a bucket's prefix: the catalog's row, and what its secrets are encrypted for
     shares: str = (

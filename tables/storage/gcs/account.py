@@ -9,12 +9,10 @@ from typing import Self
 
 GOOGLES_TOKENS = ("https://oauth2.googleapis.com/token", "https://accounts.google.com/o/oauth2/token")
 _NEEDED = ("client_email", "private_key_id", "private_key")
-_PLAIN = re.compile(
-    r"[!-#%-~]+"
-)  # printable and no $: Hadoop would put other settings, and the environment, in the place of ${…}
-_PEM = re.compile(
-    r"-----BEGIN PRIVATE KEY-----[A-Za-z0-9+/=\s]+-----END PRIVATE KEY-----"
-)  # PKCS#8, as Google writes it
+# Printable and no $: Hadoop would put other settings, and the environment, in the place of ${…}.
+_PLAIN = re.compile(r"[!-#%-~]+")
+# PKCS#8, as Google writes it.
+_PEM = re.compile(r"-----BEGIN PRIVATE KEY-----[A-Za-z0-9+/=\s]+-----END PRIVATE KEY-----")
 
 
 @dataclass(frozen=True, slots=True)

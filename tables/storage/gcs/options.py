@@ -23,9 +23,8 @@ from tables.storage.objects.tree import Bucket
 from tables.storage.patience import PATIENT, Patience
 from tables.storage.store import StorageError
 
-GOOGLE = "https://storage.googleapis.com"
 MOST_SECRET = 10_000
-ALL = "gs://"
+ALL = "gs://"  # what all of its buckets have in common
 
 
 @dataclass(frozen=True, slots=True)
