@@ -24,9 +24,11 @@ from jobs.streams.faults import invalid
 from jobs.streams.prediction.values import ExistingTable
 from jobs.streams.sources import struct_of, uuid_of
 from jobs.targets import access, places
+from jobs.targets.metadata import refuse_schema
 from jobs.targets.subject import Subject
 from jobs.targets.writable import subject_to_change
 from tables.catalog.adding.additions import enter, enter_empty, refuse_inside_table
+from tables.deltalog.rules.schema_limits import Use
 from tables.models import Root, Table
 from tables.rules import discovery
 from tables.rules.discovery import DirectoryKind
@@ -231,10 +233,12 @@ def _checkpoints_beside(path: str) -> Iterator[str]:
 
 
 def target_subject(table: Table | None) -> Subject | None:
-    """The target as its log has it; None while it is no table. Raises CommandRefused `unreadable`."""
+    """The target as its log has it; None while it is no table. Raises CommandRefused `unreadable`, `unsupported_schema`."""
     if table is None or not (table.is_delta or _is_delta_by_now(table.path)):
         return None
-    return subject_to_change(table.pk)
+    subject = subject_to_change(table.pk)
+    refuse_schema(subject.struct, Use.APPEND, table.path)
+    return subject
 
 
 def _is_delta_by_now(path: str) -> bool:

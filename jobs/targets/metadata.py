@@ -5,7 +5,7 @@ Source: Delta 4.4.0, `OptimisticTransaction.assertMetadata` and `IcebergCompat.e
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from jobs.domain.delta.column_names import REMEDY, invalid_names_refusal, is_invalid
 from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
@@ -16,9 +16,11 @@ from tables.deltalog.rules.property_values import UNREAD, UnreadValue, named, st
 from tables.deltalog.rules.property_values import remedy as remedy_of
 from tables.deltalog.rules.schema import SchemaError, Struct, parse_schema, type_text, walk
 from tables.deltalog.rules.schema_faults import NO_COLUMN, TOO_PRECISE, UNKNOWN_TYPE, schema_fault
+from tables.deltalog.rules.schema_limits import SchemaLimit, Use, first_limit
 from tables.rules.column_statistics import LIST_REMEDY, STATS_COLUMNS, listed_fault
 
 MAPPING_MODE = "delta.columnMapping.mode"
+SCHEMA_REMEDY = "Choose a version with another schema, if the table has one."
 READ_REMEDY = "Choose a version without this value, if the table has one."
 LISTED_REMEDY = "Choose a version whose protocol lists them, if the table has one."
 UNSUPPORTED_WIDENING = "DELTA_ICEBERG_COMPAT_VIOLATION.UNSUPPORTED_TYPE_WIDENING"
@@ -46,13 +48,16 @@ def refuse_metadata(
     place: str | None = None,
     names_remedy: str = REMEDY,
     values_remedy: str | None = None,
+    *,
+    features: Collection[str] | None = None,
 ) -> None:
-    """Refuses a commit of this schema with these partition columns and properties as Delta does.
+    """Refuses a commit of this schema with these partition columns and properties as Delta does; `features` are those in force.
 
     Raises CommandRefused: `unreadable_property`, `bad_column_name` for names that take column mapping, `invalid` for columns to keep
-    statistics of that the table lacks and for types that Iceberg's rules don't have.
+    statistics of that the table lacks and for types that Iceberg's rules don't have, `unsupported_schema`.
     """
     refuse_values(uncommitted_values(configuration), place, values_remedy)
+    refuse_schema(struct, Use.METADATA, place, values_remedy and SCHEMA_REMEDY, features)
     refuse_listed(struct, partitions, configuration, place, values_remedy)
     refuse_invalid_names(struct, configuration, place, names_remedy)
     failure = iceberg_failure(struct, configuration)
@@ -70,6 +75,35 @@ def refuse_values(found: Sequence[UnreadValue], place: str | None, remedy: str |
         raise CommandRefused(
             Refusal("unreadable_property", text, place=place, remedy=remedy or remedy_of(found), engine=engine)
         )
+
+
+def refuse_schema(
+    struct: Struct,
+    use: Use,
+    place: str | None = None,
+    remedy: str | None = None,
+    features: Collection[str] | None = None,
+) -> None:
+    """Raises CommandRefused `unsupported_schema`, with Delta's condition, for a schema of which Delta can't do this."""
+    limit = first_limit(struct, use, features)
+    if limit is not None:
+        text = f"Spark with Delta 4.4 can’t {_FAILS[use]} a table that has {limit.text}."
+        engine = _failure_of(limit, use)
+        raise CommandRefused(
+            Refusal("unsupported_schema", text, place=place, remedy=remedy or limit.remedy, engine=engine)
+        )
+
+
+_FAILS = {
+    Use.READ: "read the rows of",
+    Use.APPEND: "append rows to",
+    Use.REWRITE: "write rows again in",
+    Use.METADATA: "change the schema or properties of",
+}
+
+
+def _failure_of(limit: SchemaLimit, use: Use) -> EngineFailure:
+    return EngineFailure(*limit.conditions[use], f"The table has {limit.text}.")
 
 
 def refuse_listed(

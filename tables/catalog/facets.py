@@ -22,7 +22,7 @@ from tables.catalog.listing import roots_of, visible_to
 from tables.deltalog.read.actions import Protocol
 from tables.deltalog.rules.features import implied_features
 from tables.models import Root, Table
-from tables.rules import health
+from tables.rules.health_findings import ERRORS, HealthCode
 
 LIVE = 10_000
 REFRESH = timedelta(minutes=1)
@@ -89,7 +89,7 @@ def count(tables: QuerySet[Table]) -> Counts:
         late=Count("pk", filter=freshness.late()),
     )
     if late := ages.pop("late"):
-        counts["health"][health.HealthCode.STALE_SYNC.value] = late
+        counts["health"][HealthCode.STALE_SYNC.value] = late
     counts["age"] = Counter(ages)
     counts["totals"] = Counter({name: value or 0 for name, value in _totals(rows).items()})
     return counts
@@ -101,7 +101,7 @@ def _totals(rows: QuerySet[Table]) -> dict[str, int | None]:
         size_bytes=Sum("size_bytes"),
         warnings=Count("pk", filter=~Q(health_codes=[]) | freshness.late()),
         stale=Count("pk", filter=freshness.out_of_sync()),
-        errors=Count("pk", filter=Q(health_codes__overlap=health.ERRORS)),
+        errors=Count("pk", filter=Q(health_codes__overlap=ERRORS)),
     )
 
 

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from tables.models import Table
 from tables.rules import health
+from tables.rules.health_findings import HealthFinding
 
 
 def late() -> Q:
@@ -22,7 +23,7 @@ def out_of_sync() -> Q:
     return late() | Q(times__synced_at=None) | Q(missing_since__isnull=False) | ~Q(sync_error="")
 
 
-def late_finding(table: Table) -> health.HealthFinding | None:
+def late_finding(table: Table) -> HealthFinding | None:
     """The finding `stale_sync` of one table; None when it was read lately, or never."""
     return health.stale(table.synced_at, timezone.now())
 

@@ -33,8 +33,8 @@ from console.base.errors import Problem
 from console.base.pagination import OrderKey, Page, beyond, cut, goes_back, page
 from tables.catalog import freshness
 from tables.models import NEVER, Addition, Favourite, Finding, Root, Table
-from tables.rules import health
 from tables.rules.catalog_names import InvalidName, canonical_name
+from tables.rules.health_findings import ERRORS, HealthCode
 from tables.rules.locations import Location, LocationError, resolve
 from tables.rules.search_index import asked_grams, later_word_mark, terms
 
@@ -176,9 +176,9 @@ def _overlap(column: str, values: list[str]) -> Q:
 
 def _health(values: list[str]) -> Q:
     if ERROR in values:
-        values = [*values, *health.ERRORS]
+        values = [*values, *ERRORS]
     condition = _overlap("health_codes", values)
-    return condition | freshness.late() if {*ANY, health.HealthCode.STALE_SYNC.value} & set(values) else condition
+    return condition | freshness.late() if {*ANY, HealthCode.STALE_SYNC.value} & set(values) else condition
 
 
 def _root(values: Iterable[str]) -> Q:

@@ -11,7 +11,8 @@ from django.db.models import Min, Q, QuerySet
 from tables.deltalog.rules.retention import deleted_file_retention
 from tables.history.reachability import TableReach
 from tables.models import Commit, Table
-from tables.rules.health import HealthFinding, old_files
+from tables.rules.health import old_files
+from tables.rules.health_findings import HealthFinding
 
 MOST_DAYS = 60  # older ones count as one
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tables.deltalog.vacuum.keys import spelled
 from tables.models import Table
-from tables.rules.health import HealthCode
+from tables.rules.health_findings import HealthCode
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from django.db.models.functions import Coalesce, Now
 
 from tables.models.root import Root
 from tables.models.schema import Schema
-from tables.rules.health import HealthCode as HealthCode
+from tables.rules.health_findings import HealthCode as HealthCode
 
 NEVER = datetime(1, 1, 1, tzinfo=UTC)  # unknown times sort as oldest
 

@@ -14,6 +14,7 @@ from tables.deltalog.read.filenames import LAST_CHECKPOINT
 from tables.deltalog.read.problems import ProblemCode as ProblemCode
 from tables.deltalog.rules.features import locks_writers_out, understand
 from tables.deltalog.rules.property_values import stopping_value
+from tables.deltalog.rules.schema_limits import SchemaLimit, schema_limits
 from tables.deltalog.state.snapshot import Snapshot
 from tables.models import Table
 from tables.record import file_check, file_layout, transactions
@@ -102,6 +103,7 @@ def _facts(table: Table) -> health.Facts:
         unknown_features=tuple(map(short, needs[:NAMED_FEATURES])),
         locking_out=tuple(map(short, locks_writers_out(protocol)[:NAMED_FEATURES])),
         properties=faults_of(table),
+        schema_limits=_limits_of(table),
         unknown_actions=_told(table, {ProblemCode.UNSUPPORTED.value}),
         broken_entries=_told(table, _BROKEN),
         stopping=_stopping(table),
@@ -111,6 +113,12 @@ def _facts(table: Table) -> health.Facts:
         recreated_at=ended,
         rewritten=_rewritten(table),
     )
+
+
+def _limits_of(table: Table) -> tuple[SchemaLimit, ...]:
+    """What Spark can't do with the table's columns; nothing of a table that it can't open, which is a finding of its own."""
+    struct = None if _stopping(table) else tree_of(table.schema)
+    return () if struct is None else tuple(schema_limits(struct, table.features))
 
 
 def faults_of(table: Table) -> PropertyFaults:

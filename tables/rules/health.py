@@ -6,15 +6,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db import models
-
 from console.base.text.counted import counted
 from tables.deltalog.read.filenames import commit_version
 from tables.deltalog.rules.property_conflicts import MODE
 from tables.deltalog.rules.property_values import UNREAD, named, remedy
 from tables.deltalog.rules.schema_faults import NO_COLUMN, TOO_PRECISE, UNKNOWN_TYPE
+from tables.deltalog.rules.schema_limits import SchemaLimit
 from tables.rules.column_statistics import LIST_REMEDY, STATS_COLUMNS
+from tables.rules.health_findings import HealthCode, HealthFinding, Severity
 from tables.rules.property_faults import NO_FAULTS, PropertyFaults
+from tables.rules.schema_findings import schema_findings
 from tables.rules.shares import percent
 
 SMALL_FILE_BYTES = 32 * 2**20
@@ -34,75 +35,7 @@ OLD_SHARE = 0.3  # of the table's own bytes
 OLD_LEAST = 2**20  # fewer old bytes than this are no trouble, however small the table is
 
 
-class HealthCode(models.TextChoices):
-    """The findings; the words are those of the facet."""
-
-    SMALL_FILES = "small_files", "Small files"
-    OVER_PARTITIONED = "over_partitioned", "Over-partitioned"
-    DELETION_VECTORS = "deletion_vectors", "Many deletion vectors"
-    SKEW = "skew", "Partition skew"
-    MISSING_STATISTICS = "missing_statistics", "Missing statistics"
-    NO_CHECKPOINT = "no_checkpoint", "No checkpoint"
-    LONG_LOG = "long_log", "Long log"
-    STALE_SYNC = "stale_sync", "Stale sync"
-    CORRUPT_LOG = "corrupt_log", "Corrupt log"
-    STOPS_SPARK = "stops_spark", "Spark can’t open it"
-    FILES_MISSING = "files_missing", "Files missing"
-    VECTORS_MISSING = "vectors_missing", "Deletion vectors missing"
-    FILE_SIZES = "file_sizes_differ", "Files of another size"
-    LAST_CHECKPOINT = "last_checkpoint", "Bad _last_checkpoint"
-    NEEDS_FEATURE = "needs_feature", "Can’t be read by Levee"
-    LOCKS_WRITERS_OUT = "locks_writers_out", "Spark can’t write to it"
-    UNREADABLE_PROPERTIES = "unreadable_properties", "Unreadable properties"
-    UNKNOWN_ACTIONS = "unknown_actions", "Unknown log entries"
-    MISSING = "missing", "Directory missing"
-    RECREATED = "recreated", "Recreated"
-    REWRITTEN = "rewritten", "Log rewritten"
-    OUTSIDE_FILES = "outside_files", "Files outside the table"
-    OLD_FILES = "old_files", "Old files"
-
-
-class Severity(models.TextChoices):
-    """How much it matters: an error stops readers or Levee, a warning costs, a note is to know."""
-
-    ERROR = "error"
-    WARNING = "warning"
-    NOTE = "note"
-
-
-ERRORS = [
-    code.value
-    for code in (
-        HealthCode.CORRUPT_LOG, HealthCode.STOPS_SPARK, HealthCode.FILES_MISSING, HealthCode.VECTORS_MISSING, HealthCode.FILE_SIZES,
-        HealthCode.NEEDS_FEATURE, HealthCode.MISSING,
-    )
-]  # fmt: skip
-"""The codes of findings that are always errors."""
-
-
 CHANGE_ELSEWHERE = "Change it with an engine that supports all of its protocol, or drop the feature there first."
-
-
-@dataclass(frozen=True, slots=True)
-class HealthFinding:
-    """One finding: `value` against `threshold` in words or numbers, `text` a sentence, `advice` what to do."""
-
-    code: HealthCode
-    severity: Severity
-    value: float | str | None
-    threshold: float | str | None
-    text: str
-    advice: str
-
-    def as_json(self) -> dict[str, object]:
-        return {
-            "code": self.code.value,
-            "severity": self.severity.value,
-            "value": self.value,
-            "threshold": self.threshold,
-            "text": self.text,
-            "advice": self.advice,
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +71,7 @@ class Facts:
     unknown_features: tuple[str, ...] = ()
     locking_out: tuple[str, ...] = ()  # what of the protocol Delta can't write by
     properties: PropertyFaults = NO_FAULTS
+    schema_limits: tuple[SchemaLimit, ...] = ()
     unknown_actions: tuple[str, ...] = ()
     broken_entries: tuple[str, ...] = ()
     stopping: tuple[tuple[str, str], ...] = ()  # files that Spark can't do without, each with what is wrong
@@ -327,6 +261,10 @@ def _properties(facts: Facts) -> Iterator[HealthFinding]:
         yield HealthFinding(HealthCode.UNREADABLE_PROPERTIES, Severity.WARNING, STATS_COLUMNS, None, text, LIST_REMEDY)
 
 
+def _schema(facts: Facts) -> Iterator[HealthFinding]:
+    yield from schema_findings(facts.schema_limits)
+
+
 def _actions(facts: Facts) -> Iterator[HealthFinding]:
     if not facts.unknown_actions:
         return
@@ -487,6 +425,7 @@ _RULES = (
     _features,
     _locks_out,
     _properties,
+    _schema,
     _actions,
     _corrupt,
     _stopping,

@@ -42,7 +42,7 @@ from tables.record import (
 )
 from tables.record.live_files import files_path, live_files
 from tables.rules import discovery
-from tables.rules.health import HealthCode
+from tables.rules.health_findings import HealthCode
 from tables.rules.locations import LocationError, NoSuchDirectory, resolve
 from tables.storage.store import StorageError
 from tables.sync.fingerprint import fingerprint, listed

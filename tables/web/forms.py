@@ -5,7 +5,7 @@ from __future__ import annotations
 from django import forms
 
 from tables.models import Table
-from tables.rules import health
+from tables.rules.health_findings import HealthCode
 
 ORDERS = [
     ("", "Default"),
@@ -76,6 +76,6 @@ class DescribeForm(forms.Form):
 
 FACET_NAMES = {
     "format": dict(Table.Format.choices) | {"delta": "Delta", "parquet": "Parquet only"},
-    "health": dict(health.HealthCode.choices) | {"error": "Any error", "warning": "Any finding", "any": "Any finding"},
+    "health": dict(HealthCode.choices) | {"error": "Any error", "warning": "Any finding", "any": "Any finding"},
     "age": {"day": "Within 24 h", "old": "Older than 90 days"},
 }

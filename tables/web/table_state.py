@@ -5,7 +5,7 @@ from __future__ import annotations
 from console.templatetags.formatting.looks import StateLook
 from tables.catalog import freshness
 from tables.models import Table
-from tables.rules import health
+from tables.rules.health_findings import HealthCode
 from tables.storage.stores import kind_of
 
 
@@ -20,18 +20,20 @@ def state_of(table: Table) -> StateLook:
         return StateLook("bad", "circle-x", "missing")
     if table.sync_error:
         return StateLook("unknown", "help-circle", "can’t be read")
-    if health.HealthCode.NEEDS_FEATURE.value in table.health_codes:
+    if HealthCode.NEEDS_FEATURE.value in table.health_codes:
         return StateLook("unknown", "help-circle", "needs a feature")
-    if health.HealthCode.CORRUPT_LOG.value in table.health_codes:
+    if HealthCode.CORRUPT_LOG.value in table.health_codes:
         return StateLook("bad", "circle-x", "corrupt log")
-    if health.HealthCode.STOPS_SPARK.value in table.health_codes:
+    if HealthCode.STOPS_SPARK.value in table.health_codes:
         return StateLook("bad", "circle-x", "Spark can’t open it")
-    for code in (health.HealthCode.FILES_MISSING, health.HealthCode.VECTORS_MISSING, health.HealthCode.FILE_SIZES):
+    if HealthCode.UNREADABLE_COLUMNS.value in table.health_codes:
+        return StateLook("bad", "circle-x", "Spark can’t read it")
+    for code in (HealthCode.FILES_MISSING, HealthCode.VECTORS_MISSING, HealthCode.FILE_SIZES):
         if code.value in table.health_codes:
             return StateLook("bad", "circle-x", code.label.lower())
-    codes = [code for code in freshness.codes_of(table) if code != health.HealthCode.RECREATED.value]
+    codes = [code for code in freshness.codes_of(table) if code != HealthCode.RECREATED.value]
     if len(codes) == 1:
-        return StateLook("wait", "alert-triangle", health.HealthCode(codes[0]).label.lower())
+        return StateLook("wait", "alert-triangle", HealthCode(codes[0]).label.lower())
     if codes:
         return StateLook("wait", "alert-triangle", f"{len(codes)} warnings")
     if table.synced_at:

@@ -18,9 +18,11 @@ from jobs.pruning.prediction import empty_files_notes, see
 from jobs.pruning.skipping import Missed, note_of, sampled
 from jobs.pruning.spread import counted
 from jobs.targets.file_sets import files_sha256
+from jobs.targets.metadata import refuse_schema
 from jobs.targets.subject import Subject
 from tables.deltalog.read.paths import placed
 from tables.deltalog.rules.retention import deleted_file_retention
+from tables.deltalog.rules.schema_limits import Use
 from tables.deltalog.state.livefiles import PARTITION, rows_of, sum_of, visible_rows
 
 FOR_DRIFT = frozenset(["shape_sha256", "files_sha256", "target_sha256"])
@@ -36,8 +38,15 @@ class LogPreview:
 
 
 def from_log(subject: Subject, node: Node | None) -> LogPreview:
-    """The log's preview of a predicate (None: the whole table) at the subject's version. Raises CommandRefused (`append_only`)."""
+    """The log's preview of a predicate (None: the whole table) at the subject's version.
+
+    Raises CommandRefused: `append_only`, `unsupported_schema` where Spark can't count the rows or write the others again.
+    """
     prediction, files, passed_over = see(subject.snapshot, subject.struct, subject.schema, node)
+    if prediction.branch != "nothing":
+        refuse_schema(subject.struct, Use.READ, subject.table.path)
+    if prediction.branch == "rewrite":
+        refuse_schema(subject.struct, Use.REWRITE, subject.table.path)
     values = prediction.as_json() | {
         "table_id": subject.metadata.id,
         "shape_sha256": subject.shape_sha256,

@@ -60,7 +60,8 @@ def from_log(subject: Subject, command: DropFeature) -> dict[str, Any]:
     """What the drop would do at the subject's version. Raises CommandRefused (`invalid`) with Delta's own condition."""
     protocol = protocol_of(subject)
     _refuse(subject, command)
-    refuse_metadata(subject.struct, subject.metadata.partition_columns, subject.configuration, subject.table.path)
+    partitions, place = subject.metadata.partition_columns, subject.table.path
+    refuse_metadata(subject.struct, partitions, subject.configuration, place, features=protocol.features)
     later = protocol_after(protocol, command)
     ready = ready_at(subject, command)
     needed_by = still_to_read(subject, subject.version) if command.truncate_history else []

@@ -18,8 +18,10 @@ from jobs.domain.predicates.tree import Node
 from jobs.pruning.packing import FileGroup, packed, sorted_whole
 from jobs.pruning.partition_predicates import refuse_data_columns, refused, refused_on_clustered
 from jobs.pruning.prediction import matched
+from jobs.targets.metadata import refuse_schema
 from jobs.targets.subject import Subject
 from tables.deltalog.rules.retention import deleted_file_retention
+from tables.deltalog.rules.schema_limits import Use
 from tables.rules.column_statistics import Retained, retained
 
 NOTHING = {
@@ -44,7 +46,7 @@ class _Work:
 def from_log(subject: Subject, command: Optimize, node: Node | None) -> dict[str, Any]:
     """What an optimize would rewrite at the subject's version; `node` is the predicate's tree.
 
-    Raises CommandRefused with Delta's own condition for what Delta would refuse.
+    Raises CommandRefused with Delta's own condition for what Delta would refuse; `unsupported_schema` where it would fail in the run.
     """
     mode = mode_of(subject, command)
     _refuse(subject, command, node)
@@ -52,6 +54,8 @@ def from_log(subject: Subject, command: Optimize, node: Node | None) -> dict[str
     chosen = files.table.filter(outcome.true)
     sure = bool(pc.all(pc.or_(pc.invert(outcome.true), outcome.must)).as_py())
     work = _work(mode, chosen, sure)
+    if work.files_in != 0:
+        refuse_schema(subject.struct, Use.REWRITE, subject.table.path)
     return {
         "class": "ordinary",
         "mode": mode,

@@ -14,9 +14,11 @@ from jobs.domain.predicates.tree import Node
 from jobs.pruning.packing import FileGroup, packed
 from jobs.pruning.partition_predicates import refuse_data_columns, refused_on_clustered
 from jobs.pruning.prediction import matched
+from jobs.targets.metadata import refuse_schema
 from jobs.targets.subject import Subject
 from tables.deltalog.rules.retention import deleted_file_retention
 from tables.deltalog.rules.schema import HIGHEST_ID, Column, Struct, highest_id, walk
+from tables.deltalog.rules.schema_limits import Use
 
 NOTHING = "No file has a deletion vector and no column was dropped, so Delta has nothing to purge and commits nothing."
 MAPPING_MODE = "delta.columnMapping.mode"
@@ -27,7 +29,8 @@ def from_log(subject: Subject, command: Reorg, node: Node | None) -> dict[str, A
     """What a reorg would write again at the subject's version; `node` is the predicate's tree.
 
     Delta looks for dropped columns in the files' own footers. The log doesn't have them, so once a column was dropped every file may
-    still hold it, and the numbers are bounds. Raises CommandRefused with Delta's own condition for what Delta would refuse.
+    still hold it, and the numbers are bounds. Raises CommandRefused with Delta's own condition for what Delta would refuse;
+    `unsupported_schema` where it would fail in the run.
     """
     clustered = "clustering" in subject.snapshot.features
     if clustered and node is not None:
@@ -39,6 +42,8 @@ def from_log(subject: Subject, command: Reorg, node: Node | None) -> dict[str, A
     worn = asked.filter(_has_deleted_rows(asked))
     chosen = asked if dropped else worn
     groups = list(packed(chosen, alone=True))
+    if groups:
+        refuse_schema(subject.struct, Use.REWRITE, subject.table.path)
     return {
         "class": "ordinary",
         "files_total": files.count,

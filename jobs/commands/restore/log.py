@@ -20,7 +20,9 @@ from jobs.models import Job
 from jobs.targets.file_sets import files_sha256
 from jobs.targets.metadata import READ_REMEDY, refuse_metadata, refuse_unopenable_version, struct_at
 from jobs.targets.subject import Subject
+from tables.deltalog.read.actions import Protocol
 from tables.deltalog.replay.log import NoTable, open_log
+from tables.deltalog.rules.features import listed_features
 from tables.deltalog.rules.retention import deleted_file_retention
 from tables.deltalog.rules.schema import Struct
 from tables.deltalog.rules.schema_changes import compare_schemas
@@ -51,7 +53,7 @@ def from_log(subject: Subject, version: int) -> dict[str, Any]:
         if version != subject.version and target.metadata is not None:
             struct, configuration = struct_at(version, target.metadata), target.metadata.configuration
             refuse_unopenable_version(version, target.protocol, configuration, struct)
-            _refuse(struct, target.metadata.partition_columns, configuration, subject.table.path)
+            _refuse(subject, struct, target.metadata.partition_columns, configuration, target.protocol)
         values = _compared(subject, target) | {"target_sha256": files_sha256(target.files())}
     commits = _commits_undone(subject, version)
     return values | {
@@ -84,13 +86,23 @@ def refuse_by_catalog(subject: Subject, version: int) -> None:
     struct = tree_of(known.schema)
     if struct is not None and known.properties is not None:
         properties = {name: value for name, value in known.properties.items() if value is not None}
-        refuse_unopenable_version(version, protocol_of(known.protocol), properties, struct)
-        _refuse(struct, known.partition_columns or (), properties, subject.table.path)
+        protocol = protocol_of(known.protocol)
+        refuse_unopenable_version(version, protocol, properties, struct)
+        _refuse(subject, struct, known.partition_columns or (), properties, protocol)
 
 
-def _refuse(target: Struct, partitions: Sequence[str], properties: Mapping[str, str], place: str) -> None:
-    """What Delta refuses of the older metadata, which a restore always commits anew."""
-    refuse_metadata(target, partitions, properties, place, NAMES_REMEDY, READ_REMEDY)
+def _refuse(
+    subject: Subject,
+    target: Struct,
+    partitions: Sequence[str],
+    properties: Mapping[str, str],
+    protocol: Protocol | None,
+) -> None:
+    """What Delta refuses of the older metadata, which a restore always commits anew, under the features of both versions."""
+    listed = [listed_features(each) for each in (subject.snapshot.protocol, protocol) if each is not None]
+    features = [name for names in listed for name in names]
+    place = subject.table.path
+    refuse_metadata(target, partitions, properties, place, NAMES_REMEDY, READ_REMEDY, features=features)
 
 
 def files_hash(subject: Subject, version: int) -> str:

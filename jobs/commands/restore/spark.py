@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from delta.tables import DeltaTable
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -21,7 +20,7 @@ from jobs.engine.commits.history import commits_after, is_own, recorded
 from jobs.engine.directory import Directory, changing, judged, keeping, kept
 from jobs.engine.errors import as_failure
 from jobs.engine.inside import clone_at
-from jobs.engine.measuring import difference, measure
+from jobs.engine.measuring import difference, measure, row_hash
 from jobs.engine.runner import Rehearsal, Runner
 from jobs.engine.session import setting
 from jobs.engine.stored_files import missing_files
@@ -80,8 +79,18 @@ def _restorable(
     report.stage("reading rows")
     directory.check()
     measured = measure(rows_of(session, then))
-    back, gone = difference(rows_of(session, now), rows_of(session, then)) or (None, None)
+    back, gone = _difference(session, now, then) or (None, None)
     return Restorable(command.version, (), 0, measured.rows, measured.rows_hash, rows_back=back, rows_gone=gone)
+
+
+def _difference(session: SparkSession, now: Any, then: Any) -> tuple[int, int] | None:
+    """The rows that come back and those that go; None where Spark plans no read of today's schema, or values can't be compared."""
+    try:
+        before = rows_of(session, now)
+        row_hash(before.schema)  # Spark looks at the schema here, and at no row
+    except (PySparkException, Py4JJavaError):
+        return None
+    return difference(before, rows_of(session, then))
 
 
 def run_restore(
@@ -105,7 +114,7 @@ def run_restore(
     directory.check()
     with changing(directory):
         with _looked_for(session, command.path):
-            DeltaTable.forPath(session, command.path).restoreToVersion(command.version)
+            _restored(session, _target(session, command, directory))
         commit = next((commit for commit in commits_after(command.path, head) if is_own(session, commit)), None)
     if commit is None:
         return _nothing(NOT_COMMITTED, report)
@@ -123,6 +132,12 @@ def _target(session: SparkSession, command: Restore, directory: Directory) -> An
         if failure.condition not in GONE:
             raise
         raise CommandRefused(Refusal("version_gone", failure.message, remedy=REMEDY, engine=failure)) from error
+
+
+def _restored(session: SparkSession, target: Any) -> None:
+    """Delta's own command on the table at a version, without a plan over the rows of the newest one: its schema may allow none."""
+    jvm: Any = session._jvm
+    jvm.org.apache.spark.sql.delta.commands.RestoreTableCommand(target).run(session._jsparkSession)
 
 
 def _refuse_missing(session: SparkSession, command: Restore, directory: Directory) -> None:

@@ -16,7 +16,7 @@ from jobs.domain.delta.readers import unseen_by
 from jobs.domain.errors import CommandRefused, Refusal
 from jobs.streams.prediction.batch import of_batch, of_mode
 from jobs.streams.prediction.merging import merging
-from jobs.streams.prediction.new_columns import bad_names, creating, feature, new_layout, reserved, statistics
+from jobs.streams.prediction.new_columns import bad_names, creating, feature, metadata, new_layout, reserved
 from jobs.streams.prediction.values import (
     UNSURE,
     ExistingTable,
@@ -101,7 +101,7 @@ def _overwriting(definition: Definition, batch: Struct, table: TargetTable) -> F
     if not _same(batch, table.struct):
         yield StreamNote("schema_replaced", _replaced_text(batch, table.struct))
     given = [column.name for name in definition.partition_by if (column := batch.column(name)) is not None]
-    yield from statistics(batch, given, table)
+    yield from metadata(batch, given, table)
     if given != list(table.partition_columns):
         before = f"by {listed(table.partition_columns)}" if table.partition_columns else "not at all"
         after = f"by {listed(given)}" if given else "not at all"

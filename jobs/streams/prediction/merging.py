@@ -9,7 +9,7 @@ from jobs.commands.stream_round.rules import COMPLETE, Definition
 from jobs.domain.consequences import listed
 from jobs.domain.errors import Refusal
 from jobs.streams.prediction.casts import ColumnDifference, differences, of_type
-from jobs.streams.prediction.new_columns import bad_names, feature, incompatible, reserved, statistics
+from jobs.streams.prediction.new_columns import bad_names, feature, incompatible, metadata, reserved
 from jobs.streams.prediction.values import UNSURE, Found, Path, StreamNote, TargetTable
 from tables.deltalog.rules.schema import Column, Primitive, Struct, dotted, walk
 
@@ -50,7 +50,7 @@ def _of_added(definition: Definition, batch: Struct, table: TargetTable, added: 
     yield from feature(Struct(tuple(column for _, column in new)), table)
     if all(len(path) == 1 for path, _ in new):
         wider = Struct((*table.struct.columns, *(column for _, column in new)))
-        yield from statistics(wider, table.partition_columns, table)
+        yield from metadata(wider, table.partition_columns, table)
 
 
 def _with_below(path: Path, column: Column) -> Iterator[tuple[Path, Column]]:
@@ -96,7 +96,7 @@ def _missing(column: Column, path: Path, batch: Struct, table: TargetTable) -> F
     name = dotted(path)
     if column.identity is not None:
         yield StreamNote("identity_computed", f"{name} is an identity column: Delta gives each row its value.")
-        yield from statistics(table.struct, table.partition_columns, table)  # it keeps the highest one in the schema
+        yield from metadata(table.struct, table.partition_columns, table)  # it keeps the highest one in the schema
     elif column.generation_expression is not None:
         yield from _computed(column, batch, table)
     elif column.default is not None and len(path) == 1:

@@ -11,6 +11,7 @@ from jobs.domain.errors import Refusal
 from jobs.streams.prediction.values import NTZ, UNSURE, Found, Path, StreamNote, TargetTable, uses
 from tables.deltalog.rules.iceberg_types import compat_version, incompatible_type
 from tables.deltalog.rules.schema import Column, Primitive, Struct, dotted, type_text, walk
+from tables.deltalog.rules.schema_limits import Use, first_limit
 from tables.rules.column_statistics import LIST_REMEDY, STATS_COLUMNS, listed_fault
 
 _CHANGE_FEED_COLUMNS = ("_change_type", "_commit_version", "_commit_timestamp")
@@ -19,6 +20,7 @@ _CHANGE_FEED_COLUMNS = ("_change_type", "_commit_version", "_commit_timestamp")
 def creating(definition: Definition, batch: Struct) -> Found:
     yield from new_layout(definition, batch)
     yield from bad_names(walk(batch), mapped=False)
+    yield from unsupported(batch)
     required = [
         dotted(path) for path, column in walk(batch) if not column.nullable and column.name != definition.steps.count_as
     ]
@@ -75,23 +77,37 @@ def incompatible(new: Struct, table: TargetTable) -> Found:
         yield Refusal("DELTA_ICEBERG_COMPAT_VIOLATION.UNSUPPORTED_DATA_TYPE", text, type_text(kind), remedy)
 
 
-def statistics(struct: Struct, partitions: Sequence[str], table: TargetTable) -> Found:
-    """Columns to keep statistics of that don't fit the table: Delta refuses each commit that carries metadata."""
+def metadata(struct: Struct, partitions: Sequence[str], table: TargetTable) -> Found:
+    """What Delta refuses of each commit that carries metadata: columns that it can't keep, and statistics of ones that don't fit."""
+    yield from unsupported(struct)
     fault = listed_fault(struct, partitions, table.configuration.get(STATS_COLUMNS, ""))
     if fault is not None:
         text = f"{STATS_COLUMNS} doesn’t fit the table: {fault.text}"
         yield Refusal(fault.condition or "invalid", text, STATS_COLUMNS, LIST_REMEDY)
 
 
+def unsupported(struct: Struct) -> Found:
+    """Types that Delta takes in no schema, and names that are the same to it."""
+    limit = first_limit(struct, Use.METADATA)
+    if limit is not None:
+        text = f"The table would have {limit.text}, which Delta 4.4 takes in no new metadata."
+        remedy = "Cast, rename or leave out the column in the steps; if it is the table’s own, change its schema first."
+        yield Refusal(limit.conditions[Use.METADATA][0], text, remedy=remedy)
+
+
 def feature(new: Struct, table: TargetTable) -> Found:
-    """Delta adds timestampNtz to a new table by itself, but not to one that is there."""
-    if not uses(new, NTZ) or uses(table.struct, NTZ) or "timestampNtz" in (table.features or ()):
+    """Delta adds timestampNtz to a new table by itself, but not to one that is there, even if another writer gave it such a column."""
+    has_one = uses(table.struct, NTZ)
+    if not (has_one or uses(new, NTZ)) or "timestampNtz" in (table.features or ()):
         return
     if table.features is None:
+        if has_one:
+            return
         yield StreamNote(
             "needs_feature", f"A column of type timestamp_ntz takes the table feature timestampNtz: {UNSURE}."
         )
         return
-    text = "A new column is of type timestamp_ntz, and the table doesn’t have the feature that it takes, timestampNtz."
+    which = "A column of the table" if has_one else "A new column"
+    text = f"{which} is of type timestamp_ntz, and the table doesn’t have the feature that it takes, timestampNtz."
     remedy = "Enable the feature (delta.feature.timestampNtz = supported), or cast the column to timestamp."
     yield Refusal("DELTA_FEATURES_REQUIRE_MANUAL_ENABLEMENT", text, NTZ, remedy)

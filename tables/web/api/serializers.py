@@ -15,7 +15,7 @@ from tables.deltalog.rules.reachability import VersionReach
 from tables.history import partitions, removed_files
 from tables.history.queries import Day
 from tables.models import Commit, Explanation, Table
-from tables.rules import health
+from tables.rules.health_findings import HealthCode, Severity
 from tables.web.table_state import has_unguarded_writers
 
 
@@ -68,7 +68,7 @@ class TableQuery(ListQuery):
     tag = _several(serializers.CharField())
     owner = _several(serializers.CharField())
     feature = _several(serializers.CharField())
-    health = _several(serializers.ChoiceField(health.HealthCode.choices))
+    health = _several(serializers.ChoiceField(HealthCode.choices))
     age = _several(serializers.ChoiceField(AGES), "Changed within a day, or not for 90 days.")
     stale = serializers.BooleanField(required=False)
     favourite = serializers.BooleanField(required=False, help_text="Your favourites alone.")
@@ -120,8 +120,8 @@ class ProtocolOut(serializers.Serializer[Any]):
 
 
 class HealthOut(serializers.Serializer[Any]):
-    code = serializers.ChoiceField(health.HealthCode.choices)
-    severity = serializers.ChoiceField(health.Severity.choices)
+    code = serializers.ChoiceField(HealthCode.choices)
+    severity = serializers.ChoiceField(Severity.choices)
     value = serializers.JSONField(allow_null=True)
     threshold = serializers.JSONField(allow_null=True)
     text = serializers.CharField()

@@ -13,7 +13,7 @@ from tables import ports
 from tables.deltalog.rules.property_values import locked_values
 from tables.models import Table
 from tables.record.table_fields import faults_of
-from tables.rules import health
+from tables.rules.health_findings import HealthCode
 from tables.web.api.serializers import health_json
 from tables.web.table.acts import TableAct
 
@@ -38,7 +38,7 @@ def _plain(value: float | str) -> str:
     return value if isinstance(value, str) else f"{value:,}"
 
 
-_Code = health.HealthCode
+_Code = HealthCode
 _IN_WORDS: Mapping[str, Callable[[Any], str]] = {
     _Code.SMALL_FILES.value: _of_files,
     _Code.OVER_PARTITIONED.value: _of_files,
@@ -61,6 +61,8 @@ _LOOK_AT = {
     **dict.fromkeys(_IN_LAYOUT, "layout"),
     **dict.fromkeys((_Code.NO_CHECKPOINT.value, _Code.LONG_LOG.value, _Code.RECREATED.value), "history"),
     _Code.NEEDS_FEATURE.value: "protocol",
+    _Code.UNREADABLE_COLUMNS.value: "schema",
+    _Code.UNSUPPORTED_COLUMNS.value: "schema",
     _Code.LOCKS_WRITERS_OUT.value: "protocol",
 }
 

@@ -10,7 +10,8 @@ from django.utils import timezone
 from tables.history import removed_files
 from tables.history.shallow_clones import clones_of
 from tables.models import Commit
-from tables.rules.health import OLD_BYTES, HealthCode, old_files
+from tables.rules.health import OLD_BYTES, old_files
+from tables.rules.health_findings import HealthCode
 from tables.sync import table as syncing
 from tests import factories
 from tests.clients import browser

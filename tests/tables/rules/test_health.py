@@ -8,12 +8,18 @@ import pytest
 
 from tables.deltalog.rules.property_types import ValueFault
 from tables.deltalog.rules.property_values import UnreadValue
-from tables.rules import health
-from tables.rules.health import Facts, HealthCode, Severity, StoredFiles, findings, missing, old_files, stale
+from tables.deltalog.rules.schema import Column, Primitive, Struct
+from tables.deltalog.rules.schema_limits import schema_limits
+from tables.rules import health, schema_findings
+from tables.rules.health import Facts, StoredFiles, findings, missing, old_files, stale
+from tables.rules.health_findings import ERRORS, HealthCode, Severity
 from tables.rules.property_faults import PropertyFaults
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 UNREAD = UnreadValue("delta.appendOnly", "yes", ValueFault('For input string: "yes"'))
+
+
+TWO_LIMITS = Struct((Column("a", Primitive("time(6)"), True), Column("b", Primitive("interval day"), True)))
 
 
 def codes(**facts: object) -> list[str]:
@@ -94,6 +100,7 @@ def test_every_finding_says_what_to_do() -> None:
         unknown_features=("x",),
         locking_out=("the feature y",),
         properties=PropertyFaults((UNREAD,), (UNREAD,), "Couldn't find column x in the table's schema."),
+        schema_limits=tuple(schema_limits(TWO_LIMITS)),
         unknown_actions=("a",),
         broken_entries=("a", "b"),
         stopping=(("a.crc", "its schema differs"), ("b.checkpoint.parquet", "it is damaged")),
@@ -115,6 +122,14 @@ def test_every_finding_says_what_to_do() -> None:
     assert all(finding and finding.advice and finding.text for finding in found)
 
 
+def test_many_columns_are_counted_and_three_of_them_named() -> None:
+    columns = tuple(Column(f"c{number}", Primitive("interval day"), True) for number in range(5))
+    [finding] = findings(Facts(schema_limits=tuple(schema_limits(Struct(columns)))))
+    assert (finding.code, finding.value) == (HealthCode.UNSUPPORTED_COLUMNS, 5)
+    assert [name for name in ("c0", "c1", "c2", "c3", "c4") if f"column {name} " in finding.text] == ["c0", "c1", "c2"]
+    assert "2 more" in finding.text
+
+
 def test_an_entry_is_stale_after_two_days() -> None:
     assert stale(NOW - timedelta(days=2), NOW) is None
     assert stale(None, NOW) is None
@@ -125,10 +140,11 @@ def test_an_entry_is_stale_after_two_days() -> None:
 
 def test_the_codes_that_count_as_errors_are_those_whose_findings_are_errors() -> None:
     """Lists of tables ask the database by these codes, pages by what each finding says of itself."""
-    calls = [node for node in ast.walk(ast.parse(inspect.getsource(health))) if isinstance(node, ast.Call)]
+    trees = [ast.parse(inspect.getsource(module)) for module in (health, schema_findings)]
+    calls = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Call)]
     made = [call for call in calls if ast.unparse(call.func) == "HealthFinding"]
     found = {(ast.unparse(call.args[0]), ast.unparse(call.args[1])) for call in made}
     errors = {code for code, severity in found if severity == "Severity.ERROR"}
     assert len(found) > len(errors) > 0
-    assert errors == {f"HealthCode.{HealthCode(code).name}" for code in health.ERRORS}
+    assert errors == {f"HealthCode.{HealthCode(code).name}" for code in ERRORS}
     assert errors.isdisjoint(code for code, severity in found if severity != "Severity.ERROR")

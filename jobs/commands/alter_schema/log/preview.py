@@ -90,7 +90,8 @@ def _applied(state: MetadataState, change: Change, number: int, count: int) -> d
     kind, value = opened(change)
     try:
         made = {kind: _APPLY[kind](state, value)}
-        refuse_metadata(parse_schema(state.schema_json), state.partitions, state.configuration)
+        struct, features = parse_schema(state.schema_json), state.protocol.features
+        refuse_metadata(struct, state.partitions, state.configuration, features=features)
         return made
     except CommandRefused as refused:
         if count == 1:

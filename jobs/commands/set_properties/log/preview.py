@@ -24,10 +24,12 @@ from jobs.domain.delta.protocols import (
 from jobs.domain.delta.readers import unseen_by
 from jobs.targets.definition import definition_sha256, protocol_of
 from jobs.targets.engines import readers_of, stop_reading, stop_writing
+from jobs.targets.metadata import refuse_schema
 from jobs.targets.readers import CommitChange, with_readers
 from jobs.targets.subject import Subject
 from tables.deltalog.rules.other_formats import other_formats
 from tables.deltalog.rules.property_types import FEATURE_PREFIX, canonical, features_asked
+from tables.deltalog.rules.schema_limits import Use
 from tables.rules.property_faults import property_faults
 
 NOTHING = "Every property already has the value that you ask for, so there is nothing to commit."
@@ -58,6 +60,7 @@ def from_log(subject: Subject, command: SetProperties) -> dict[str, Any]:
     refuse(subject, command, after)
     protocol = protocol_of(subject)
     later = _protocol_after(protocol, command, after)
+    refuse_schema(subject.struct, Use.METADATA, subject.table.path, features=later.features)
     touched = [*(name for name in command.set if not is_protocol(name)), *command.unset]
     old, new = ({name: values.get(name) for name in touched} for values in (before, after))
     shown_old, shown_new = masked_properties(old), masked_properties(new)

@@ -3,7 +3,7 @@
 import pytest
 
 from console.pages.home.heading import JobCounts, heading_of
-from tables.rules.health import ERRORS
+from tables.rules.health_findings import ERRORS
 from tests import factories
 from tests.clients import browser
 

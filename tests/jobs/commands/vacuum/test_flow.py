@@ -39,7 +39,7 @@ from jobs.web.jobs.queries import destructive_lately
 from jobs.worker.claims import claim_preview, claim_run
 from jobs.worker.execution import Execution, work
 from tables.models import Commit, Explanation, Table
-from tables.rules.health import HealthCode
+from tables.rules.health_findings import HealthCode
 from tables.storage.store import StorageError
 from tables.sync import log_access
 from tables.sync import table as sync

@@ -28,7 +28,7 @@ from jobs.targets.subject import subject_of
 from jobs.worker.spark_engine import Silent
 from tables.models import Commit, Table
 from tables.record.live_files import files_path
-from tables.rules.health import HealthCode
+from tables.rules.health_findings import HealthCode
 from tables.sync import log_access
 from tests import factories
 from tests.jobs import small_delta

@@ -24,7 +24,7 @@ from jobs.schedules.definition import WantedSchedule
 from jobs.streams import acts as streams
 from jobs.worker.claims import claim_preview, claim_run
 from tables.models import Table
-from tables.rules.health import HealthCode
+from tables.rules.health_findings import HealthCode
 from tables.sync import log_access
 from tests import factories
 from tests.jobs.commands.vacuum.test_flow import Vacuuming, files_of, worked

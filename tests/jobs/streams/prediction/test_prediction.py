@@ -332,6 +332,7 @@ NTZ = "DELTA_FEATURES_REQUIRE_MANUAL_ENABLEMENT"
         (target("a int", features=()), [NTZ], False),
         (target("a int", features=("timestampNtz",)), [], False),
         (target("a int, b timestamp_ntz", features=None), [], False),
+        (target("a int, b timestamp_ntz", features=()), [NTZ], False),
         (target("a int"), [], True),
     ],
 )
@@ -593,3 +594,21 @@ def test_a_list_of_columns_that_does_not_fit_refuses_what_changes_the_schema(ddl
 def test_it_refuses_no_batch_that_leaves_the_schema_or_makes_it_fit(ddl, listed, options):
     table = target("a int", configuration={"delta.dataSkippingStatsColumns": listed})
     assert refused(ddl, table, options=options) == []
+
+
+@pytest.mark.parametrize(
+    ("ddl", "table", "changes"),
+    [
+        ("a int, c int", target('a int, b date / "time(6)"'), {"options": MERGE}),
+        ("a int, c int", target('a int, b date / "interval day"'), {"options": MERGE}),
+        ('a int, b date / "interval"', None, {}),
+        ('a int, b date / "string collate UNICODE"', target("a int"), {"options": MERGE}),
+        ('a date / "interval day"', target("b int"), {"mode": "complete", "options": OVERWRITE}),
+    ],
+)
+def test_a_type_that_delta_keeps_in_no_metadata_refuses_what_commits_some(ddl, table, changes):
+    assert "DELTA_UNSUPPORTED_DATA_TYPES" in refused(ddl, table, **changes)
+
+
+def test_such_a_type_of_the_table_lets_rows_in_that_leave_it_out():
+    assert refused("a int", target('a int, b date / "time(6)"')) == []
