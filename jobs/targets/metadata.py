@@ -11,6 +11,7 @@ from jobs.domain.delta.column_names import REMEDY, invalid_names_refusal, is_inv
 from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
 from tables.deltalog.read.actions import Metadata, Protocol
 from tables.deltalog.rules.active_features import reason_of
+from tables.deltalog.rules.features import listed_features
 from tables.deltalog.rules.iceberg_types import compat_version, incompatible_change, incompatible_type
 from tables.deltalog.rules.property_values import UNREAD, UnreadValue, named, stopping_value, uncommitted_values
 from tables.deltalog.rules.property_values import remedy as remedy_of
@@ -21,6 +22,9 @@ from tables.rules.column_statistics import LIST_REMEDY, STATS_COLUMNS, listed_fa
 
 MAPPING_MODE = "delta.columnMapping.mode"
 SCHEMA_REMEDY = "Choose a version with another schema, if the table has one."
+NAMES_REMEDY = (
+    "Choose a version since which the table maps its columns by name (delta.columnMapping.mode), if it has one."
+)
 READ_REMEDY = "Choose a version without this value, if the table has one."
 LISTED_REMEDY = "Choose a version whose protocol lists them, if the table has one."
 UNSUPPORTED_WIDENING = "DELTA_ICEBERG_COMPAT_VIOLATION.UNSUPPORTED_TYPE_WIDENING"
@@ -134,6 +138,23 @@ def refuse_unopenable_version(
     if reason := reason_of(protocol, configuration, struct):
         failure = EngineFailure("DELTA_FEATURES_PROTOCOL_METADATA_MISMATCH", "KD004", reason)
         raise CommandRefused(Refusal("stops_spark", f"{opens}: {reason}.", remedy=LISTED_REMEDY, engine=failure))
+
+
+def refuse_older_metadata(
+    version: int,
+    protocols: tuple[Protocol | None, Protocol | None],
+    configuration: Mapping[str, str],
+    struct: Struct,
+    partitions: Sequence[str],
+    place: str,
+) -> None:
+    """Refuses a restore to a version as Delta does for its metadata, which it commits anew, under the features of both versions.
+
+    `protocols` are today's and the version's. Raises CommandRefused as `refuse_unopenable_version` and `refuse_metadata` do.
+    """
+    refuse_unopenable_version(version, protocols[1], configuration, struct)
+    features = [name for protocol in protocols if protocol is not None for name in listed_features(protocol)]
+    refuse_metadata(struct, partitions, configuration, place, NAMES_REMEDY, READ_REMEDY, features=features)
 
 
 def failure_of_schema(reason: str) -> EngineFailure | None:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from console.base.text.counted import counted
 from tables.deltalog.rules.schema_limits import SchemaLimit, Use
 from tables.rules.health_findings import HealthCode, HealthFinding, Severity
 
 NAMED = 3
+# What fails, of this table, and where it isn't the first that is said.
 _WORDS = {
-    Use.READ: "read its rows",
-    Use.REWRITE: "write its rows again",
-    Use.METADATA: "change its schema or properties",
+    Use.READ: ("read this table’s rows", ""),
+    Use.REWRITE: ("write this table’s rows again", "write them again"),
+    Use.METADATA: ("change this table’s schema or properties", "change its schema or properties"),
 }
 
 
@@ -31,8 +31,10 @@ def schema_findings(limits: Sequence[SchemaLimit]) -> Iterator[HealthFinding]:
 
 
 def _text(limits: Sequence[SchemaLimit]) -> str:
-    fails = [words for use, words in _WORDS.items() if any(use in limit.conditions for limit in limits)]
+    uses = [use for use in _WORDS if any(use in limit.conditions for limit in limits)]
+    fails = [_WORDS[use][number > 0] for number, use in enumerate(uses)]
     what = fails[0] if len(fails) == 1 else f"{', '.join(fails[:-1])} or {fails[-1]}"
-    named = "; ".join(limit.text for limit in limits[:NAMED])
-    more = f"; and {counted(len(limits) - NAMED, 'more place')}" if len(limits) > NAMED else ""
-    return f"Spark with Delta 4.4 can’t {what}. The table has {named}{more}."
+    places = [limit.text for limit in limits[:NAMED]]
+    if len(limits) > NAMED:
+        places.append(f"{len(limits) - NAMED:,} more")
+    return f"Spark with Delta 4.4 can’t {what}: it has {'; '.join(places)}."

@@ -10,7 +10,7 @@ from typing import Any
 from console.audit.actor import Actor
 from console.base.errors import Problem
 from jobs.commands.base import REWRITTEN, Drift, DriftVerdict, Found, Handling, Measured, Prepared, stored
-from jobs.commands.restore.log import files_hash, from_log, gone, refuse_by_catalog, with_measure
+from jobs.commands.restore.log import files_hash, from_log, gone, with_measure
 from jobs.commands.restore.rules import Restore
 from jobs.domain.engine import Checked
 from jobs.domain.errors import ANOTHER_TABLE, CommandRefused
@@ -21,6 +21,7 @@ from jobs.targets.problems import problem_of_rewrite
 from jobs.targets.readers import CommitChange, with_readers
 from jobs.targets.restored_streams import with_streams
 from jobs.targets.subject import Subject
+from jobs.targets.undo_window import refuse_by_catalog
 from jobs.targets.writable import subject_to_redefine
 from tables.deltalog.rules.schema_changes import SchemaChangeKind as SchemaChange
 from tables.models import Table
@@ -96,7 +97,8 @@ def _check_version(table: Table, version: int) -> None:
         if not 0 <= version <= subject.version:
             text = f"The table has no version {version:,}: the latest is {subject.version:,}. No job was created."
             raise Problem(400, "invalid", text, fields={"version": text})
-        refuse_by_catalog(subject, version)
+        if version != subject.version:
+            refuse_by_catalog(subject.table, version)
     except CommandRefused as refused:
         raise problem_of_rewrite(refused) from None
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -18,27 +17,18 @@ from jobs.domain.errors import CommandRefused, Refusal
 from jobs.domain.measures import Restorable
 from jobs.models import Job
 from jobs.targets.file_sets import files_sha256
-from jobs.targets.metadata import READ_REMEDY, refuse_metadata, refuse_unopenable_version, struct_at
+from jobs.targets.metadata import refuse_older_metadata, struct_at
 from jobs.targets.subject import Subject
-from tables.deltalog.read.actions import Protocol
 from tables.deltalog.replay.log import NoTable, open_log
-from tables.deltalog.rules.features import listed_features
 from tables.deltalog.rules.retention import deleted_file_retention
-from tables.deltalog.rules.schema import Struct
 from tables.deltalog.rules.schema_changes import compare_schemas
 from tables.deltalog.state.livefiles import canonical_paths, rows_of, sum_of, visible_rows, without
 from tables.deltalog.state.snapshot import Snapshot
-from tables.history.queries import state_at
 from tables.models import Commit
-from tables.record.commit_rows import tree_of
-from tables.record.table_fields import protocol_of
 from tables.storage.store import StorageError
 
 NAMED_COMMITS = 200
 NAMED_PROPERTIES = 100
-NAMES_REMEDY = (
-    "Choose a version since which the table maps its columns by name (delta.columnMapping.mode), if it has one."
-)
 
 
 def from_log(subject: Subject, version: int) -> dict[str, Any]:
@@ -52,8 +42,9 @@ def from_log(subject: Subject, version: int) -> dict[str, Any]:
         target = _target(subject, version, Path(folder))
         if version != subject.version and target.metadata is not None:
             struct, configuration = struct_at(version, target.metadata), target.metadata.configuration
-            refuse_unopenable_version(version, target.protocol, configuration, struct)
-            _refuse(subject, struct, target.metadata.partition_columns, configuration, target.protocol)
+            protocols = subject.snapshot.protocol, target.protocol
+            partitions, place = target.metadata.partition_columns, subject.table.path
+            refuse_older_metadata(version, protocols, configuration, struct, partitions, place)
         values = _compared(subject, target) | {"target_sha256": files_sha256(target.files())}
     commits = _commits_undone(subject, version)
     return values | {
@@ -71,6 +62,7 @@ def from_log(subject: Subject, version: int) -> dict[str, Any]:
                 change_feed=subject.change_feed,
                 retention=deleted_file_retention(subject.configuration),
                 head=subject.version,
+                no_way_back=_no_way_back(subject),
             ),
             *unseen_by(subject.other_formats),
         ],
@@ -78,31 +70,21 @@ def from_log(subject: Subject, version: int) -> dict[str, Any]:
     }
 
 
-def refuse_by_catalog(subject: Subject, version: int) -> None:
-    """Raises CommandRefused as `from_log` does for what the catalog knows of the version: a request reads no older log."""
-    if version == subject.version:
-        return
-    known = state_at(subject.table, version)
-    struct = tree_of(known.schema)
-    if struct is not None and known.properties is not None:
-        properties = {name: value for name, value in known.properties.items() if value is not None}
-        protocol = protocol_of(known.protocol)
-        refuse_unopenable_version(version, protocol, properties, struct)
-        _refuse(subject, struct, known.partition_columns or (), properties, protocol)
-
-
-def _refuse(
-    subject: Subject,
-    target: Struct,
-    partitions: Sequence[str],
-    properties: Mapping[str, str],
-    protocol: Protocol | None,
-) -> None:
-    """What Delta refuses of the older metadata, which a restore always commits anew, under the features of both versions."""
-    listed = [listed_features(each) for each in (subject.snapshot.protocol, protocol) if each is not None]
-    features = [name for names in listed for name in names]
-    place = subject.table.path
-    refuse_metadata(target, partitions, properties, place, NAMES_REMEDY, READ_REMEDY, features=features)
+def _no_way_back(subject: Subject) -> str | None:
+    """Why Delta would refuse to restore today's version later; None where it wouldn't."""
+    protocols, metadata = (subject.snapshot.protocol, subject.snapshot.protocol), subject.metadata
+    try:
+        refuse_older_metadata(
+            subject.version,
+            protocols,
+            subject.configuration,
+            subject.struct,
+            metadata.partition_columns,
+            subject.table.path,
+        )
+    except CommandRefused as refused:
+        return refused.refusals[0].message
+    return None
 
 
 def files_hash(subject: Subject, version: int) -> str:

@@ -31,13 +31,19 @@ class Restore:
     accepted_commits: Sequence[int] = ()
 
 
-def consequences_of(*, change_feed: bool, retention: timedelta, head: int) -> list[Consequence]:
-    """`head` is the version before the restore, which you can restore in turn."""
+def consequences_of(
+    *, change_feed: bool, retention: timedelta, head: int, no_way_back: str | None = None
+) -> list[Consequence]:
+    """`head` is the version before the restore, which you can restore in turn, unless Delta refuses that: `no_way_back` says why."""
     consequences = [
         said(
             "reversible",
             f"Version {head:,} stays in the history: you can restore it in turn until it is {in_words(retention)} old. A VACUUM that"
             " keeps less ends it earlier.",
+        )
+        if no_way_back is None
+        else said(
+            "no_way_back", f"Version {head:,} stays in the history, and can’t be restored in turn. {no_way_back}"
         ),
         said("metadata_too", "Schema, partitioning and table properties go back to that version as well."),
     ]

@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+from jobs.commands.restore.handling import preview_by_log
 from jobs.models import Job
+from jobs.targets.undo_window import undo_to
 from tables.models import Table
 from tables.sync import table as syncing
 from tests import factories
@@ -124,6 +126,21 @@ def test_a_restore_leads_out_and_none_leads_in(sales: Table) -> None:
     assert "Choose a version with another schema" in answer.json()["detail"]
 
 
+def test_no_undo_is_promised_into_a_schema_that_delta_refuses(sales: Table) -> None:
+    good = small_delta.head(Path(sales.path))
+    table = with_column(sales, AGAIN, "long")
+    undo = undo_to(table, good + 1)
+    assert (undo.possible, undo.until) == (False, None)
+    assert "the columns p and P" in (undo.why or "")
+    assert undo_to(table, good).possible
+    page = browser(person_with("operator")).get(f"/tables/{table.pk}/restore/?version={good}").content.decode()
+    assert "can’t be restored in turn" in html.unescape(page)
+    assert "Possible until" not in html.unescape(page)
+    assert asked(table, "restore", version=good).status_code == 201
+    preview = preview_by_log(table.pk, good)
+    assert {each["code"] for each in preview["consequences"]} >= {"no_way_back", "metadata_too"}
+
+
 def original(table: Table) -> dict[str, str]:
     """The schema without its last column."""
     schema = json.loads(actions_of(table)["metaData"]["schemaString"])
@@ -156,7 +173,7 @@ def test_health_says_what_fails_and_why_and_leads_to_the_schema(sales: Table) ->
     assert table.health_codes == ["unreadable_columns"]
     [finding] = table.health
     assert (finding["severity"], finding["value"]) == ("error", 1)
-    assert "can’t read its rows, write its rows again or change its schema or properties" in finding["text"]
+    assert "can’t read this table’s rows, write them again or change its schema or properties" in finding["text"]
     assert "column t of type time(6)" in finding["text"]
     person = browser(person_with("operator"))
     overview = html.unescape(person.get(f"/tables/{table.pk}/").content.decode())
