@@ -78,7 +78,7 @@ REFUSED: Cells = {
                 "to widen a column as Iceberg can’t (a whole number to double or decimal, a decimal’s scale), while that is true",
             ),
         )
-        for number, kinds in ((1, "array, map or void"), (2, "variant, interval or void"), (3, "interval or void"))
+        for number, kinds in ((1, "array, map or void"), (2, "variant or void"), (3, "void"))
     },
     "variantType": (
         Refused("DELTA_CLUSTERING_COLUMNS_DATATYPE_NOT_SUPPORTED", "to cluster by a column of type variant"),

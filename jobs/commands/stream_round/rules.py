@@ -137,7 +137,7 @@ REFUSED: Cells = {
                 f"for a batch that adds a column of type {kinds}, while `delta.enableIcebergCompatV{number}` is true",
             ),
         )
-        for number, kinds in ((1, "array or map"), (2, "variant or interval"), (3, "interval"))
+        for number, kinds in ((1, "array or map"), (2, "variant"))
     },
     "changeDataFeed": (
         Refused("RESERVED_CDC_COLUMNS_ON_WRITE", "for a batch that adds a column with a name of the change feed’s"),

@@ -65,7 +65,7 @@ STREAMED: dict[tuple[str, str], Callable[[], list[str]]] = {
     ),
     **{
         (f"icebergCompatV{number}", UNSUPPORTED_TYPE): partial(refused_with, number, kind)
-        for number, kind in ((1, "array<int>"), (2, 'map<int, array<date>> / "variant"'), (3, 'date / "interval day"'))
+        for number, kind in ((1, "array<int>"), (2, 'map<int, array<date>> / "variant"'))
     },
     ("changeDataFeed", "RESERVED_CDC_COLUMNS_ON_WRITE"): lambda: refused(
         "a int, _change_type string", target("a int", configuration=CHANGE_FEED), options=MERGE

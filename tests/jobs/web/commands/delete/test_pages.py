@@ -185,7 +185,8 @@ def test_the_table_leads_operators_to_it_and_nobody_else(client, table):
     assert address not in shown(browser(factories.person_with("approver")).get(f"/tables/{table.pk}/"))
 
 
-def test_rules_become_text_and_a_preview_from_the_log(client, table):
+def test_rules_become_text_and_a_preview_from_the_log(client, make):
+    table = make(columns=[column for column in COLUMNS if column["type"] != "timestamp_ntz"])
     page = ask(client, table, do="preview", **rules(("n", ">", "15"), ("country", "=", "DE")))
     assert text_in(page) == "n > 15\nAND country = 'DE'"
     assert "Condition is valid: 2 comparisons" in flat(page)
