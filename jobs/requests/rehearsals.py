@@ -7,10 +7,10 @@ import uuid
 from console.base.env import Env
 from console.base.errors import Problem
 from jobs.commands.registry import is_rehearsable
-from tables.deltalog.rules.property_values import UNREAD, uncommitted_values
+from jobs.domain.errors import CommandRefused
+from jobs.targets.metadata import refuse_metadata
 from tables.models import Table
-from tables.record.table_fields import faults_of
-from tables.rules.column_statistics import STATS_COLUMNS
+from tables.record.commit_rows import tree_of
 
 CLUSTER = (
     "Levee’s Spark runs on a cluster, whose executors don’t see the private place on this host where a rehearsal’s clone lies. Request it"
@@ -34,15 +34,15 @@ def require(kind: str) -> None:
 
 def require_clonable(table_id: uuid.UUID) -> None:
     """Raises Problem 422 `rehearsal` for a table of which Delta makes no clone, as the catalog has it."""
-    table = Table.objects.get(pk=table_id)
-    found, fault = uncommitted_values(table.configuration), ""
-    if found:
-        fault = f"{UNREAD}{found[0]}"
-    elif faults_of(table).listed:
-        fault = f"{STATS_COLUMNS} doesn’t fit the table"
-    if fault:
-        text = f"A rehearsal runs on a clone, and {fault}, so that there can be none. Request it without a rehearsal."
-        raise Problem(422, "rehearsal", text)
+    table = Table.objects.select_related("schema").get(pk=table_id)
+    struct = tree_of(table.schema)
+    try:
+        if struct is not None:
+            refuse_metadata(struct, table.partition_columns, table.configuration)
+    except CommandRefused as refused:
+        why = refused.refusals[0].message
+        text = f"A rehearsal runs on a clone of the table, and Delta makes none. {why} Request it without a rehearsal."
+        raise Problem(422, "rehearsal", text) from None
 
 
 def _on_cluster() -> bool:

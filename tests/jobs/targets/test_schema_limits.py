@@ -189,3 +189,15 @@ def test_health_says_what_fails_and_why_and_leads_to_the_schema(sales: Table) ->
 def test_a_table_that_spark_can_not_open_has_no_further_finding(sales: Table) -> None:
     table = with_column(with_column(sales, "t", TIME), "u", "uint8")
     assert table.health_codes == ["stops_spark"]
+
+
+@pytest.mark.parametrize(("name", "kind"), [("t", DAYS), (AGAIN, "long"), ("a b", "long")])
+def test_what_no_clone_may_carry_is_not_rehearsed(sales: Table, name: str, kind: Any) -> None:
+    good = small_delta.head(Path(sales.path))
+    table = with_column(sales, name, kind)
+    assert answer_to(table, "restore", version=good, rehearse=True)[:2] == (422, "rehearsal")
+    assert not Job.objects.exists()
+
+
+def test_a_timestamp_without_a_zone_is_rehearsed_since_a_clone_has_its_feature(sales: Table) -> None:
+    assert answer_to(with_column(sales, "t", NTZ), "delete", predicate="id = 1", rehearse=True)[0] == 201
